@@ -20,6 +20,7 @@ pub enum Area {
     Models,
     Pools,
     Providers,
+    Runtime,
     Usage,
 }
 
@@ -40,6 +41,7 @@ impl Area {
         Self::Models,
         Self::Pools,
         Self::Providers,
+        Self::Runtime,
         Self::Usage,
     ];
 
@@ -60,6 +62,7 @@ impl Area {
             Self::Models => "models",
             Self::Pools => "pools",
             Self::Providers => "providers",
+            Self::Runtime => "runtime",
             Self::Usage => "usage",
         }
     }

@@ -17,6 +17,7 @@ pub mod pools;
 pub mod providers;
 pub mod recalculation;
 pub mod record;
+pub mod runtime;
 pub mod unpriced;
 pub mod usage;
 mod watch;

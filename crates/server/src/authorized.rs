@@ -120,7 +120,7 @@ macro_rules! areas {
 areas!(
     Nothing: Audit, AuthKeys, Console, Explain, Usage;
     Writes: Aliases, Combos, ModelOverrides, ModelPricing, Models, Pools, Providers;
-    Everything: Changes, Metrics;
+    Everything: Changes, Metrics, Runtime;
 );
 
 /// The budgets area, which needs a capability of the edition.

@@ -32,6 +32,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use domain::clock::Timestamp;
 use ipnet::IpNet;
 use pipeline::gateway::Gateway;
 use pipeline::refresh::Refresher;
@@ -53,7 +54,14 @@ pub struct App {
     recalculating: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
     /// The result of the last disk probe of `/ready`, and its time.
-    room: tokio::sync::Mutex<Option<(Duration, probes::Room)>>,
+    room: tokio::sync::Mutex<Option<(Duration, admin::runtime::dependencies::Room)>>,
+    started: Started,
+}
+
+/// The time at which the gateway started, as wall time and as monotonic time.
+struct Started {
+    at: Timestamp,
+    tick: Duration,
 }
 
 /// The settings that the HTTP server needs.
@@ -92,6 +100,7 @@ impl Default for Config {
 
 impl App {
     pub fn new(gateway: Arc<Gateway>, refresher: Arc<Refresher>, config: Config) -> Arc<Self> {
+        let started = Started { at: gateway.clock.now(), tick: gateway.clock.tick() };
         Arc::new(Self {
             gateway,
             refresher,
@@ -100,6 +109,7 @@ impl App {
             recalculating: Default::default(),
             draining: AtomicBool::new(false),
             room: Default::default(),
+            started,
         })
     }
 

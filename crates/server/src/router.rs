@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use crate::admin::{
     self, aliases, audit, auth_keys, budgets, changes, combos, console, explain, model_overrides,
-    model_pricing, pools, providers, recalculation, unpriced, usage,
+    model_pricing, pools, providers, recalculation, runtime, unpriced, usage,
 };
 use crate::inference::{
     chat, generate, google_models, messages, models, passthrough, plain, responses, websocket,
@@ -108,6 +108,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))
         .routes(routes!(explain::create))
+        .routes(routes!(runtime::status))
         .routes(routes!(openapi_document::serve))
 }
 

@@ -14,6 +14,7 @@ mod models;
 mod pools;
 mod providers;
 mod round_trip;
+mod runtime;
 mod strictness;
 mod usage;
 

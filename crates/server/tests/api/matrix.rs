@@ -252,7 +252,8 @@ async fn an_admin_of_a_subtree_reaches_nothing_outside_of_it() {
             let text = answer.text();
             let global = matches!(scope, Some(Scope::Admin(Some(area), _)) if !OF_SUBTREES.contains(area));
             let writes = matches!(scope, Some(Scope::Admin(_, domain::scope::Action::Write)));
-            if (global && writes) || path.ends_with("/changes") || path.ends_with("/revisions") {
+            let whole = ["/changes", "/revisions", "/runtime/status"].iter().any(|end| path.ends_with(end));
+            if (global && writes) || whole {
                 assert_eq!(answer.refusal().1, "user_path_denied", "{method} {path}");
             } else if path.contains('{') && matches!(scope, Some(Scope::Admin(..))) && !global {
                 assert!([403, 404].contains(&answer.status), "{method} {path}: {} {text}", answer.status);

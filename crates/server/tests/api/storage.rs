@@ -80,6 +80,11 @@ async fn a_closed_database_does_not_stop_chat() {
         assert!(app.drain().await.is_err());
         let ready = app.get("/ready").send().await.expect_status(200).json();
         assert_eq!((&ready["status"], &ready["storage"]), (&json!("degraded"), &json!("down")));
+        let status = app.get("/admin/api/v1/runtime/status").send().await.expect_status(200).json();
+        assert_eq!(
+            (&status["storage"]["state"], &status["journal"]["lag_records"]),
+            (&json!("down"), &json!(4))
+        );
         for path in ["/admin/api/v1/usage/log", "/admin/api/v1/auth-keys", "/admin/api/v1/changes"] {
             let found = app.get(path).refusal().await;
             assert_eq!(found.0, 503, "{path}: {found:?}");

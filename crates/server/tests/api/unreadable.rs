@@ -1,19 +1,19 @@
-//! Tests of stored documents that cannot be read: each fails closed within its own scope, and everything else works.
+//! Tests of stored documents that do not compile: each fails closed within its own scope, and everything else works.
 
 use http::Method;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::app::{self, TestApp, TestSettings};
 
 const KEYS: &str = "/admin/api/v1/auth-keys";
 
-async fn damage(app: &TestApp, kind: &str, name: &str) {
+pub async fn damage(app: &TestApp, kind: &str, name: &str) {
     app.sql(&format!("UPDATE documents SET body = '{{\"oops' WHERE kind = '{kind}' AND name = '{name}'"))
         .await;
 }
 
 /// Recompiles the routes: documents of one kind are compiled again when one of them changes.
-async fn touch_routes(app: &TestApp) {
+pub async fn touch_routes(app: &TestApp) {
     app.put("/admin/api/v1/aliases/touched", json!({"target": "openai/text"})).send().await;
     app.call(Method::DELETE, "/admin/api/v1/aliases/touched").send().await.expect_status(204);
 }
@@ -23,6 +23,14 @@ async fn readiness(app: &TestApp) -> (u16, String, String) {
     let body = answer.json();
     let word = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
     (answer.status, word("status"), word("configuration"))
+}
+
+/// The documents that the runtime status shows, as kind and name.
+async fn failed(app: &TestApp) -> Vec<(String, String)> {
+    let status = app.get("/admin/api/v1/runtime/status").send().await.expect_status(200).json();
+    let text = |document: &Value, field: &str| document[field].as_str().unwrap().to_owned();
+    let documents = status["documents"].as_array().unwrap().iter();
+    documents.map(|document| (text(document, "kind"), text(document, "name"))).collect()
 }
 
 fn degraded() -> (u16, String, String) {
@@ -57,6 +65,7 @@ async fn an_unreadable_document_does_not_stop_revocations() {
             assert_eq!(app.chat("text").key(&key).refusal().await.0, 401, "a revoked key");
             assert_eq!(app.chat("text").key(&damaged).refusal().await.0, 401, "a key that cannot be read");
             assert_eq!(readiness(app).await, degraded());
+            assert_eq!(failed(app).await, [("auth_key".to_owned(), damaged_id.clone())]);
         }
         assert_eq!(app.get(format!("{KEYS}/{damaged_id}")).refusal().await.0, 409);
         app.call(Method::DELETE, format!("{KEYS}/{damaged_id}")).send().await.expect_status(204);
@@ -92,6 +101,10 @@ async fn an_unreadable_override_disables_its_model_and_names_are_skipped() {
         }
         let replica = app.neighbour().await;
         assert_eq!(readiness(&replica).await, degraded(), "also after a start");
+        for app in [&app, &replica] {
+            let kinds: Vec<String> = failed(app).await.into_iter().map(|(kind, _)| kind).collect();
+            assert_eq!(kinds, ["alias", "model_override", "pool", "provider"]);
+        }
         assert_eq!(replica.chat("openai/text").refusal().await.1, "model_access_denied");
 
         for (path, ..) in &names {
@@ -125,6 +138,7 @@ async fn an_unreadable_budget_refuses_the_calls_of_its_scope() {
             at(path).await.expect_status(200);
         }
         assert_eq!(readiness(&app).await, degraded());
+        assert_eq!(failed(&app).await, [("budget".to_owned(), "/team/a|86400".to_owned())]);
         let again = app.put(format!("{budgets}/%2Fteam%2Fa/daily"), json!({"amount": 100}));
         again.send().await.expect_status(200);
         at("/team/a/x").await.expect_status(200);

@@ -99,7 +99,7 @@ fn a_document_in_force_in_part_is_reported() {
         compile::<providers::Providers>(vec![document::<providers::Providers>("later", &body)]);
     assert_eq!((found["later"].name.as_str(), errors.len()), ("later", 1));
 
-    let body = json!({"selector": "a/b", "enabled": true, "user_paths": ["/team", "no path"]}).to_string();
+    let body = json!({"selector": "a/b", "enabled": true, "user_paths": ["/team", "/a/../b"]}).to_string();
     let documents = vec![document::<model_overrides::ModelOverrides>("a/b", &body)];
     let (found, errors) = compile::<model_overrides::ModelOverrides>(documents);
     assert!(found["a/b"].enabled);

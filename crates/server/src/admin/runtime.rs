@@ -1,0 +1,133 @@
+//! `GET /admin/api/v1/runtime/status`: the state of this process and of what it depends on.
+
+pub mod dependencies;
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use pipeline::snapshot::Snapshot;
+use pipeline::snapshot::document_errors::DocumentError;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::record;
+use crate::App;
+use crate::authorized::{Authorized, Read, Runtime};
+use dependencies::Dependencies;
+
+#[derive(Serialize, ToSchema)]
+pub struct RuntimeStatus {
+    /// As in `/ready`: ok, degraded, down or draining
+    pub status: &'static str,
+    pub version: &'static str,
+    pub edition: &'static str,
+    pub started_at: String,
+    pub uptime_seconds: u64,
+    pub snapshot: SnapshotStatus,
+    /// Stored documents that do not compile, by kind and name
+    pub documents: Vec<DocumentStatus>,
+    pub storage: StorageStatus,
+    /// ok, degraded or down
+    pub shared_store: &'static str,
+    pub journal: JournalStatus,
+    /// ok, degraded or down
+    pub providers: &'static str,
+}
+
+/// The compiled configuration in force.
+#[derive(Serialize, ToSchema)]
+pub struct SnapshotStatus {
+    /// Revision of the change log that it was compiled from
+    pub revision: i64,
+    pub compiled_at: String,
+}
+
+/// A stored document that does not compile.
+#[derive(Serialize, ToSchema)]
+pub struct DocumentStatus {
+    pub kind: &'static str,
+    pub name: String,
+    /// Names fields and positions, never values
+    pub error: String,
+    /// When this process first failed to compile it
+    pub since: String,
+}
+
+#[derive(Serialize, ToSchema)]
+pub struct StorageStatus {
+    /// sqlite or postgres
+    pub backend: &'static str,
+    /// ok, degraded or down
+    pub state: &'static str,
+}
+
+/// The journal of this process, and those of dead processes that it has taken over.
+#[derive(Serialize, ToSchema)]
+pub struct JournalStatus {
+    /// ok or degraded
+    pub state: &'static str,
+    /// Bytes that storage does not have yet
+    pub lag_bytes: u64,
+    /// Records that storage does not have yet
+    pub lag_records: u64,
+    /// Age of the oldest record that storage does not have yet; 0 without one
+    pub lag_seconds: u64,
+    /// Records that could not be read back since the start
+    pub damaged_records: u64,
+    /// Receipts in memory that the journal could not write yet
+    pub pending_receipts: usize,
+}
+
+/// Show the state of this process: its configuration, the documents that do not compile, storage and journal.
+#[utoipa::path(get, path = "/admin/api/v1/runtime/status", tag = "runtime",
+    responses((status = 200, description = "The state", body = RuntimeStatus), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:runtime:read"])))]
+pub async fn status(
+    State(app): State<Arc<App>>,
+    authorized: Authorized<Read<Runtime>>,
+) -> Json<RuntimeStatus> {
+    let snapshot = &authorized.snapshot;
+    let states = Dependencies::check(&app, snapshot).await;
+    let uptime = app.gateway.clock.tick().saturating_sub(app.started.tick);
+    Json(RuntimeStatus {
+        status: states.status(&app),
+        version: app.config.version,
+        edition: app.gateway.capabilities.edition.as_str(),
+        started_at: record::time(app.started.at),
+        uptime_seconds: uptime.as_secs(),
+        snapshot: SnapshotStatus {
+            revision: snapshot.revision,
+            compiled_at: record::time(snapshot.compiled_at),
+        },
+        documents: documents(snapshot),
+        storage: StorageStatus { backend: app.refresher.store().backend_name(), state: states.storage },
+        shared_store: Dependencies::SHARED_STORE,
+        journal: journal(&app, states.journal),
+        providers: states.providers,
+    })
+}
+
+fn documents(snapshot: &Snapshot) -> Vec<DocumentStatus> {
+    let view = |DocumentError { kind, name, error, since }: DocumentError<'_>| DocumentStatus {
+        kind,
+        name: name.to_owned(),
+        error: error.to_owned(),
+        since: record::time(since),
+    };
+    snapshot.document_errors.iter().map(view).collect()
+}
+
+fn journal(app: &App, state: &'static str) -> JournalStatus {
+    let lag = app.gateway.journal.lag();
+    let now = app.gateway.clock.now();
+    let age = lag.oldest.map_or(0, |oldest| now.seconds() - oldest.seconds());
+    JournalStatus {
+        state,
+        lag_bytes: lag.bytes,
+        lag_records: lag.records,
+        lag_seconds: u64::try_from(age).unwrap_or(0),
+        damaged_records: app.gateway.journal.damaged(),
+        pending_receipts: app.gateway.pending_receipts.len(),
+    }
+}

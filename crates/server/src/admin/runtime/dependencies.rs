@@ -1,0 +1,102 @@
+//! The state of everything that the gateway depends on, for `/ready` and the runtime status.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use pipeline::routing::routes::Routes;
+use pipeline::snapshot::Snapshot;
+
+use crate::admin::providers::readiness;
+use crate::{App, PING_LIMIT};
+
+pub const OK: &str = "ok";
+pub const DEGRADED: &str = "degraded";
+pub const DOWN: &str = "down";
+pub const DRAINING: &str = "draining";
+
+/// The state of each dependency: ok, degraded or down.
+pub struct Dependencies {
+    pub storage: &'static str,
+    pub journal: &'static str,
+    /// Degraded while a stored document does not compile.
+    pub configuration: &'static str,
+    pub providers: &'static str,
+}
+
+impl Dependencies {
+    pub async fn check(app: &Arc<App>, snapshot: &Snapshot) -> Self {
+        let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
+        let room = room(app).await;
+        // A database may be readable and not writable: locked, full, or read-only.
+        let storage = match ping {
+            Ok(Ok(())) if app.gateway.journal.is_stuck() || !room.database => DEGRADED,
+            Ok(Ok(())) => OK,
+            _ => DOWN,
+        };
+        let journal = if app.gateway.pending_receipts.is_empty() && room.journal { OK } else { DEGRADED };
+        let configuration = if snapshot.document_errors.is_empty() { OK } else { DEGRADED };
+        Self { storage, journal, configuration, providers: providers(app, &snapshot.routes) }
+    }
+
+    /// The shared store: limits are kept in this process, so that there is none that could be down.
+    pub const SHARED_STORE: &'static str = OK;
+
+    /// The state of the gateway: ok, degraded, draining, or down if no provider is available and one is required.
+    pub fn status(&self, app: &App) -> &'static str {
+        let all = [self.storage, self.journal, self.configuration, self.providers];
+        match app.is_draining() {
+            true => DRAINING,
+            false if app.config.ready_needs_provider && self.providers == DOWN => DOWN,
+            false if all.iter().all(|state| *state == OK) => OK,
+            false => DEGRADED,
+        }
+    }
+}
+
+/// The state of all providers: down when none can be called, because of open circuit breakers or cooldowns, or because
+/// there is none.
+fn providers(app: &App, routes: &Routes) -> &'static str {
+    let states: Vec<&str> =
+        routes.instances.values().filter_map(|instance| readiness(app, instance)).collect();
+    if states.iter().all(|state| *state == DOWN) {
+        DOWN
+    } else if states.iter().all(|state| *state == OK) {
+        OK
+    } else {
+        DEGRADED
+    }
+}
+
+/// Whether the disks of database and journal accept writes.
+#[derive(Clone, Copy)]
+pub struct Room {
+    database: bool,
+    journal: bool,
+}
+
+/// Minimum time between two disk probes: `/ready` is public.
+const PROBED_FOR: Duration = Duration::from_secs(2);
+
+/// Returns the latest probe result, renewed when it is old. A disk that does not respond in time counts as full.
+async fn room(app: &Arc<App>) -> Room {
+    let now = app.gateway.clock.tick();
+    // The lock is held across the probe, so that concurrent requests wait for one result instead of starting more
+    // probes.
+    let mut last = app.room.lock().await;
+    if let Some((at, room)) = *last
+        && now.saturating_sub(at) < PROBED_FOR
+    {
+        return room;
+    }
+    let (store, journal) = (app.refresher.store().clone(), app.gateway.journal.clone());
+    let probe = app
+        .gateway
+        .tasks
+        .spawn_blocking(move || Room { database: store.has_room(), journal: journal.has_room() });
+    let room = match tokio::time::timeout(PING_LIMIT, probe).await {
+        Ok(Ok(room)) => room,
+        _ => Room { database: false, journal: false },
+    };
+    *last = Some((now, room));
+    room
+}
