@@ -8,6 +8,7 @@ pub mod caveat;
 pub mod clock;
 pub mod fault;
 pub mod ids;
+pub mod json;
 pub mod model;
 pub mod money;
 pub mod period;

@@ -2,7 +2,6 @@
 
 mod compact;
 mod cursor;
-mod specials;
 mod stream_validator;
 mod text;
 
@@ -14,8 +13,9 @@ use domain::fault::{self, Fault};
 
 pub use compact::compact;
 use cursor::Cursor;
+pub use domain::json::{Quoted, push_escaped, push_number, push_string, quote};
 pub use stream_validator::StreamValidator;
-pub use text::{decoded_len, quote, string_at};
+pub use text::{decoded_len, string_at};
 
 /// Maximum nesting depth; deeper bodies are rejected.
 pub const DEPTH_LIMIT: usize = 128;

@@ -10,7 +10,6 @@ mod history;
 mod kind;
 mod object;
 mod parse;
-mod quoted;
 mod render;
 mod request;
 mod shape;

@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 
-use super::specials::plain_prefix;
+use domain::json::plain_prefix;
+
 use super::{DEPTH_LIMIT, ScanError};
 
 pub(super) struct Cursor<'a> {

@@ -1,4 +1,4 @@
-//! Converts JSON strings to text and back.
+//! Reads JSON strings.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -6,11 +6,6 @@ use std::ops::Range;
 /// The unescaped string at `value`; `None` if it is not a string or has an unpaired surrogate.
 pub fn string_at<'a>(body: &'a [u8], value: &Range<usize>) -> Option<Cow<'a, str>> {
     unescape(body.get(value.clone())?.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
-}
-
-/// Text as a JSON string, with quotes.
-pub fn quote(text: &str) -> String {
-    serde_json::to_string(text).unwrap_or_default()
 }
 
 /// Approximate length of a string's content once it is unescaped.

@@ -1,7 +1,5 @@
 //! Renders canonical events as a stream of chunks. The parts common to all chunks are rendered once and copied.
 
-mod escape;
-
 use bytes::{BufMut as _, BytesMut};
 use domain::call::Format;
 use domain::canon::{Block, Delta, Event, Opaque, StopReason};
@@ -15,8 +13,7 @@ use super::usage::write_usage;
 use super::{details, error};
 use crate::codec::{Renderer, Rendering};
 use crate::custom;
-use crate::json::quote;
-use escape::push_string;
+use crate::json::{push_string, quote};
 
 pub struct StreamRenderer {
     rendering: Rendering,
@@ -135,7 +132,7 @@ impl StreamRenderer {
         out.reserve(room + 16);
         out.extend_from_slice(&self.head);
         out.extend_from_slice(&open.prefix);
-        push_string(text, out);
+        push_string(out, text);
         out.extend_from_slice(open.suffix);
         out.extend_from_slice(self.tail);
     }

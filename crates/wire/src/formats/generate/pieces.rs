@@ -1,20 +1,15 @@
 //! Writes the parts of an answer directly into a buffer.
 
-use bytes::{BufMut as _, BytesMut};
+use bytes::BytesMut;
 use domain::call::Format;
 use domain::canon::Opaque;
 
-use crate::{custom, json};
-
-/// Writes text as a JSON string.
-pub fn quote_into(out: &mut BytesMut, text: &str) {
-    // Writing into memory cannot fail.
-    let _ = serde_json::to_writer(out.writer(), text);
-}
+use crate::custom;
+use crate::json::{self, push_string};
 
 pub fn text_part(out: &mut BytesMut, text: &str, thought: bool, signature: Option<&Opaque>) {
     out.extend_from_slice(b"{\"text\":");
-    quote_into(out, text);
+    push_string(out, text);
     if thought {
         out.extend_from_slice(b",\"thought\":true");
     }
@@ -34,9 +29,9 @@ pub struct Call {
 
 pub fn call_part(out: &mut BytesMut, call: &Call) {
     out.extend_from_slice(b"{\"functionCall\":{\"id\":");
-    quote_into(out, &call.id);
+    push_string(out, &call.id);
     out.extend_from_slice(b",\"name\":");
-    quote_into(out, &call.name);
+    push_string(out, &call.name);
     out.extend_from_slice(b",\"args\":");
     if !call.custom && json::scan(call.arguments.as_bytes()).is_ok() {
         out.extend_from_slice(call.arguments.trim().as_bytes());
@@ -55,8 +50,8 @@ fn sign(out: &mut BytesMut, signature: Option<&Opaque>) {
     let Some(opaque) = signature else { return };
     out.extend_from_slice(b",\"thoughtSignature\":");
     match opaque.origin.format {
-        Format::Generate => quote_into(out, &opaque.data),
-        _ => quote_into(out, &opaque.seal()),
+        Format::Generate => push_string(out, &opaque.data),
+        _ => push_string(out, &opaque.seal()),
     }
 }
 

@@ -4,9 +4,10 @@ use bytes::{Bytes, BytesMut};
 use domain::call::Format;
 use domain::canon::{Content, Reply};
 
-use super::pieces::{Call, call_part, passenger, quote_into, text_part};
+use super::pieces::{Call, call_part, passenger, text_part};
 use super::{stop, usage};
 use crate::codec::Rendering;
+use crate::json::push_string;
 
 pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     let mut out = BytesMut::with_capacity(1024);
@@ -27,11 +28,11 @@ pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
 /// Writes the model and the response id, the last members of every answer and every stream chunk.
 pub(super) fn identity(id: Option<&str>, model: Option<&str>, rendering: &Rendering, out: &mut BytesMut) {
     out.extend_from_slice(b",\"modelVersion\":");
-    quote_into(out, model.unwrap_or(&rendering.model));
+    push_string(out, model.unwrap_or(&rendering.model));
     out.extend_from_slice(b",\"responseId\":");
     match id {
-        Some(id) => quote_into(out, id),
-        None => quote_into(out, &rendering.mint.answer("")),
+        Some(id) => push_string(out, id),
+        None => push_string(out, &rendering.mint.answer("")),
     }
 }
 

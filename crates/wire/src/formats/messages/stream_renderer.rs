@@ -1,7 +1,5 @@
 //! Renders canonical events as Anthropic's stream. Deltas are written directly into the buffer.
 
-mod quoted;
-
 use bytes::{BufMut as _, BytesMut};
 use domain::call::Format;
 use domain::canon::{Block, Delta, Event, Opaque, StopReason};
@@ -12,9 +10,8 @@ use serde_json::{Value, json};
 use super::render::{is_afterthought, is_redacted, redacted, signature, state_of_call, stop_of};
 use super::{error, stop, write_usage};
 use crate::codec::{Renderer, Rendering};
-use crate::json::quote;
+use crate::json::{push_escaped, push_number, quote};
 use crate::tool_ids;
-use quoted::{put_escaped, put_number};
 
 pub struct StreamRenderer {
     rendering: Rendering,
@@ -202,7 +199,7 @@ fn put_start(next: &mut u32, block: &str, out: &mut BytesMut) -> u32 {
     let at = *next;
     *next += 1;
     out.put_slice(b"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":");
-    put_number(out, at);
+    push_number(out, at);
     out.put_slice(b",\"content_block\":");
     out.put_slice(block.as_bytes());
     out.put_slice(b"}\n\n");
@@ -212,15 +209,15 @@ fn put_start(next: &mut u32, block: &str, out: &mut BytesMut) -> u32 {
 fn put_delta(out: &mut BytesMut, at: u32, kind: &str, text: &str) {
     out.reserve(128 + text.len());
     out.put_slice(b"event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":");
-    put_number(out, at);
+    push_number(out, at);
     out.put_slice(b",\"delta\":");
     out.put_slice(kind.as_bytes());
-    put_escaped(out, text);
+    push_escaped(out, text);
     out.put_slice(b"\"}}\n\n");
 }
 
 fn put_stop(out: &mut BytesMut, at: u32) {
     out.put_slice(b"event: content_block_stop\ndata: {\"type\":\"content_block_stop\",\"index\":");
-    put_number(out, at);
+    push_number(out, at);
     out.put_slice(b"}\n\n");
 }

@@ -4,9 +4,9 @@ use domain::canon::StopReason;
 use domain::fault::Fault;
 use serde_json::{Map, Value, json};
 
-use super::quoted::Quoted;
 use super::stop;
 use crate::codec::{EchoedRequest, Rendering};
+use crate::json::Quoted;
 
 /// The constant parts of the response object, rendered once.
 pub struct Object {

@@ -5,7 +5,7 @@ use domain::canon::Opaque;
 
 use super::Names;
 use crate::codec::IdGenerator;
-use crate::formats::responses::quoted::Quoted;
+use crate::json::Quoted;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Message {

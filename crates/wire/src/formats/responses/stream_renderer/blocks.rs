@@ -5,8 +5,8 @@ use domain::canon::Opaque;
 
 use super::event_writer::EventWriter;
 use crate::formats::responses::custom_input::Unwrapper;
-use crate::formats::responses::quoted::Quoted;
 use crate::formats::responses::render::items::{self, Call, Message};
+use crate::json::Quoted;
 
 pub enum Spoken {
     Message {

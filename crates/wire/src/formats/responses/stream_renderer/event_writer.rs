@@ -1,10 +1,8 @@
 //! Writes and numbers events.
 
-use std::fmt::Arguments;
+use std::fmt::{Arguments, Write as _};
 
 use bytes::BytesMut;
-
-use crate::formats::responses::quoted::put;
 
 #[derive(Default)]
 pub struct EventWriter {
@@ -17,11 +15,10 @@ impl EventWriter {
     pub fn event(&mut self, out: &mut BytesMut, kind: &str, members: Arguments<'_>) {
         let sequence = self.sequence;
         self.sequence += 1;
-        put(
+        // Writing into memory cannot fail.
+        let _ = write!(
             out,
-            format_args!(
-                "event: {kind}\ndata: {{\"type\":\"{kind}\",\"sequence_number\":{sequence},{members}}}\n\n"
-            ),
+            "event: {kind}\ndata: {{\"type\":\"{kind}\",\"sequence_number\":{sequence},{members}}}\n\n"
         );
     }
 

@@ -1,4 +1,4 @@
-//! Finds the next special byte of a string: a quote, a backslash or a control character.
+//! Finds the next special byte of a JSON string: a quote, a backslash or a control character.
 
 const WORD: usize = 8;
 const BLOCK: usize = 64;
@@ -8,31 +8,40 @@ const BLOCK: usize = 64;
 /// Most strings end, or have an escape, within a few words. Longer runs are checked in blocks without a branch per
 /// byte, which the compiler vectorises.
 #[inline]
-pub(super) fn plain_prefix(bytes: &[u8]) -> usize {
+pub fn plain_prefix(bytes: &[u8]) -> usize {
     let mut at = 0;
-    while at < BLOCK
-        && let Some(word) = bytes[at..].first_chunk::<WORD>()
-    {
+    while let Some(word) = bytes[at..].first_chunk::<WORD>() {
+        match first_special(*word) {
+            Some(found) => return at + found,
+            None if at == BLOCK => return BLOCK + long_plain_prefix(&bytes[BLOCK..]),
+            None => at += WORD,
+        }
+    }
+    if at == bytes.len() { at } else { plain_end(bytes) }
+}
+
+/// The same for a run that is known to be long.
+fn long_plain_prefix(bytes: &[u8]) -> usize {
+    let (blocks, _) = bytes.as_chunks::<BLOCK>();
+    let is_plain = |block: &&[u8; BLOCK]| !block.iter().fold(false, |hit, &byte| hit | is_special(byte));
+    let mut at = BLOCK * blocks.iter().take_while(is_plain).count();
+    while let Some(word) = bytes[at..].first_chunk::<WORD>() {
         match first_special(*word) {
             Some(found) => return at + found,
             None => at += WORD,
         }
     }
-    at + long_plain_prefix(&bytes[at..])
+    plain_end(bytes)
 }
 
-fn long_plain_prefix(bytes: &[u8]) -> usize {
-    let (blocks, _) = bytes.as_chunks::<BLOCK>();
-    let plain = |block: &&[u8; BLOCK]| !block.iter().fold(false, |hit, &byte| hit | is_special(byte));
-    let start = BLOCK * blocks.iter().take_while(plain).count();
-    let (words, rest) = bytes[start..].as_chunks::<WORD>();
-    for (index, word) in words.iter().enumerate() {
-        if let Some(found) = first_special(*word) {
-            return start + index * WORD + found;
-        }
+/// The same for bytes that are not special except for the rest after the last whole word.
+#[inline]
+fn plain_end(bytes: &[u8]) -> usize {
+    // The last word overlaps bytes that are not special.
+    match bytes.last_chunk::<WORD>() {
+        Some(last) => bytes.len() - WORD + first_special(*last).unwrap_or(WORD),
+        None => bytes.iter().position(|&byte| is_special(byte)).unwrap_or(bytes.len()),
     }
-    let tail = rest.iter().position(|&byte| is_special(byte)).unwrap_or(rest.len());
-    start + words.len() * WORD + tail
 }
 
 #[inline]
@@ -69,6 +78,7 @@ mod tests {
                     bytes[at] = byte;
                     let expected = if is_special(byte) { at } else { bytes.len() };
                     assert_eq!(plain_prefix(&bytes), expected, "{byte} at {at}");
+                    assert_eq!(plain_prefix(&bytes[..=at]), expected.min(at + 1), "{byte} at the end {at}");
                 }
             }
         }

@@ -1,0 +1,7 @@
+//! The parts of JSON that several crates need: the search for the special bytes of a string, and the escape.
+
+mod special_bytes;
+mod write;
+
+pub use special_bytes::plain_prefix;
+pub use write::{Quoted, push_escaped, push_number, push_string, quote};
