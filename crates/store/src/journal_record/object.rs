@@ -1,5 +1,6 @@
 //! Writes JSON objects directly into a buffer, without default values.
 
+use domain::json;
 use serde::Serialize;
 
 /// A JSON object being written. Keys are ours and need no escaping, and neither does most text.
@@ -28,12 +29,7 @@ impl<'a> Object<'a> {
     #[inline]
     pub fn text(&mut self, key: &'static str, text: &str) {
         self.key(key);
-        if needs_escapes(text.as_bytes()) {
-            return self.json(text);
-        }
-        self.out.push(b'"');
-        self.out.extend_from_slice(text.as_bytes());
-        self.out.push(b'"');
+        json::push_string(self.out, text);
     }
 
     #[inline]
@@ -103,23 +99,4 @@ impl<'a> Object<'a> {
             self.out.extend_from_slice(b"null");
         }
     }
-}
-
-/// True if the text contains a control character, a quote or a backslash. Checks eight bytes at a time by the borrow
-/// that a subtraction leaves in the highest bit of each byte. A borrow from the previous byte can only cause false
-/// positives.
-pub(super) fn needs_escapes(text: &[u8]) -> bool {
-    const ONES: u64 = u64::from_le_bytes([1; 8]);
-    let is_below = |word: u64, limit: u8| word.wrapping_sub(ONES * u64::from(limit)) & !word;
-    let suspicious = |word: u64| {
-        let quote = word ^ (ONES * u64::from(b'"'));
-        let backslash = word ^ (ONES * u64::from(b'\\'));
-        (is_below(word, 0x20) | is_below(quote, 1) | is_below(backslash, 1)) & (ONES << 7) != 0
-    };
-    let (words, rest) = text.as_chunks::<8>();
-    words.iter().any(|word| suspicious(u64::from_le_bytes(*word)))
-        || match text.last_chunk::<8>() {
-            Some(last) => suspicious(u64::from_le_bytes(*last)),
-            None => rest.iter().any(|byte| *byte < 0x20 || *byte == b'"' || *byte == b'\\'),
-        }
 }
