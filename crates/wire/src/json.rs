@@ -4,6 +4,7 @@ mod compact;
 mod cursor;
 mod stream_validator;
 mod text;
+mod tokenizer;
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -16,6 +17,7 @@ use cursor::Cursor;
 pub use domain::json::{Quoted, push_escaped, push_number, push_string, quote};
 pub use stream_validator::StreamValidator;
 pub use text::{decoded_len, string_at};
+pub use tokenizer::{Token, TokenKind, TokenizerState, Tokens};
 
 /// Maximum nesting depth; deeper bodies are rejected.
 pub const DEPTH_LIMIT: usize = 128;

@@ -2,23 +2,23 @@
 
 use std::borrow::Cow;
 
+use super::tokenizer::{TokenKind, TokenizerState, Tokens};
+
 /// The text of a valid JSON value on one line, as an SSE `data` field requires; borrowed if nothing is removed.
 pub fn compact(text: &str) -> Cow<'_, str> {
-    let bytes = text.as_bytes();
-    let is_space = |byte: u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t');
     let mut clean = String::new();
-    let (mut kept, mut at) = (0, 0);
-    while at < bytes.len() {
-        match bytes[at] {
-            b'"' => at = string_end(bytes, at),
-            byte if is_space(byte) => {
-                clean.push_str(&text[kept..at]);
-                while at < bytes.len() && is_space(bytes[at]) {
-                    at += 1;
-                }
-                kept = at;
+    let mut kept = 0;
+    let mut tokens = Tokens::new(TokenizerState::default(), text.as_bytes());
+    while let Some(token) = tokens.next() {
+        if token.kind != TokenKind::Other {
+            continue;
+        }
+        let start = tokens.at() - token.bytes.len();
+        for (offset, byte) in token.bytes.iter().enumerate() {
+            if matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                clean.push_str(&text[kept..start + offset]);
+                kept = start + offset + 1;
             }
-            _ => at += 1,
         }
     }
     if kept == 0 {
@@ -26,19 +26,6 @@ pub fn compact(text: &str) -> Cow<'_, str> {
     }
     clean.push_str(&text[kept..]);
     Cow::Owned(clean)
-}
-
-/// The index after the closing quote, or the end of the text.
-fn string_end(bytes: &[u8], quote: usize) -> usize {
-    let mut at = quote + 1;
-    while let Some(offset) = memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
-        at += offset;
-        if bytes[at] == b'"' {
-            return at + 1;
-        }
-        at += 2;
-    }
-    bytes.len()
 }
 
 #[cfg(test)]

@@ -1,8 +1,6 @@
 //! Extracts a few members from streamed JSON: at the top level, and one level below `response` and `message`.
 
-use memchr::memchr2;
-
-use crate::json;
+use crate::json::{self, TokenKind, TokenizerState, Tokens};
 
 /// Number of bytes of a key that are kept; the longest relevant key, fully escaped, is shorter.
 const KEY_LIMIT: usize = 96;
@@ -129,8 +127,8 @@ pub struct JsonFieldExtractor {
     top: bool,
     /// The container being read below the top level.
     container: Option<&'static str>,
-    string: Option<Text>,
-    /// The last complete string: a key if a colon follows.
+    tokenizer: TokenizerState,
+    /// The last string: a key if a colon follows.
     last: Vec<u8>,
     last_length: u64,
     key_is_text: bool,
@@ -141,14 +139,6 @@ pub struct JsonFieldExtractor {
     finished: bool,
     /// Ids of stored objects; `None` if they are not collected.
     references: Option<Vec<String>>,
-}
-
-/// State inside a string.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Text {
-    Plain,
-    /// After a backslash.
-    Escaped,
 }
 
 /// A relevant value, starting after its colon.
@@ -187,21 +177,23 @@ impl JsonFieldExtractor {
     }
 
     pub fn feed(&mut self, chunk: &[u8], mut give: impl FnMut(Member<'_>)) {
-        let mut at = 0;
-        while at < chunk.len() {
-            let from = at;
-            at = match self.string {
-                Some(state) => self.inside_string(chunk, at, state),
-                None => self.outside_strings(chunk, at),
-            };
-            self.keep(&chunk[from..at]);
-            if self.string.is_none()
-                && let Some(&byte) = chunk.get(at)
-            {
-                self.structure(byte, &mut give);
-                at += 1;
+        let mut tokens = Tokens::new(self.tokenizer, chunk);
+        for token in tokens.by_ref() {
+            match token.kind {
+                TokenKind::Structure => self.structure(token.bytes[0], &mut give),
+                TokenKind::Other => self.keep(token.bytes),
+                TokenKind::StringStart => {
+                    self.last.clear();
+                    self.last_length = 0;
+                    self.keep(token.bytes);
+                }
+                TokenKind::Text | TokenKind::StringEnd => {
+                    self.extend_string(token.bytes);
+                    self.keep(token.bytes);
+                }
             }
         }
+        self.tokenizer = tokens.state();
     }
 
     /// Resets the state and returns the number of content bytes.
@@ -218,29 +210,12 @@ impl JsonFieldExtractor {
         }
     }
 
-    /// Consumes a string up to its closing quote or the end of the chunk.
-    fn inside_string(&mut self, chunk: &[u8], at: usize, state: Text) -> usize {
-        let rest = &chunk[at..];
-        let (length, next) = match state {
-            Text::Escaped => (1, Some(Text::Plain)),
-            Text::Plain => match memchr2(b'"', b'\\', rest) {
-                None => (rest.len(), Some(Text::Plain)),
-                Some(found) if rest[found] == b'"' => (found + 1, None),
-                Some(found) => (found + 1, Some(Text::Escaped)),
-            },
-        };
-        self.string = next;
+    /// Adds a part of a string, up to its closing quote.
+    fn extend_string(&mut self, bytes: &[u8]) {
         let limit = if self.references.is_some() { REFERENCE_LIMIT } else { KEY_LIMIT };
-        let room = limit.saturating_sub(self.last.len()).min(length);
-        self.last.extend_from_slice(&rest[..room]);
-        self.last_length += length as u64;
-        at + length
-    }
-
-    /// Skips to the next structural byte.
-    fn outside_strings(&self, chunk: &[u8], at: usize) -> usize {
-        let means = |byte: &u8| matches!(byte, b'"' | b':' | b',' | b'{' | b'}' | b'[' | b']');
-        chunk[at..].iter().position(means).map_or(chunk.len(), |found| at + found)
+        let room = limit.saturating_sub(self.last.len()).min(bytes.len());
+        self.last.extend_from_slice(&bytes[..room]);
+        self.last_length += bytes.len() as u64;
     }
 
     fn structure(&mut self, byte: u8, give: &mut impl FnMut(Member<'_>)) {
@@ -248,11 +223,6 @@ impl JsonFieldExtractor {
             self.end_value(give);
         }
         match byte {
-            b'"' => {
-                self.string = Some(Text::Plain);
-                self.last.clear();
-                self.last_length = 0;
-            }
             b':' => return self.begin_value(),
             b'{' => self.open_object(),
             b'[' => {

@@ -9,9 +9,10 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::stop::{self, Ending};
-use super::wire_types::{Candidate, Chunk, FunctionCall, Part, compact};
+use super::wire_types::{Candidate, Chunk, FunctionCall, Part};
 use super::{error, names, usage};
 use crate::codec::{Decoder, Decoding};
+use crate::json;
 use crate::sse;
 
 pub struct StreamDecoder {
@@ -153,7 +154,8 @@ impl StreamDecoder {
     }
 
     fn call(&mut self, call: FunctionCall<'_>, signature: Option<String>, out: &mut Vec<Event>) {
-        let arguments = call.args.map_or_else(|| "{}".to_owned(), |args| compact(args.get()));
+        let arguments =
+            call.args.map_or_else(|| "{}".to_owned(), |args| json::compact(args.get()).into_owned());
         self.has_content = true;
         if self.decoding.schema_tool.as_deref() == Some(&*call.name.0) {
             // Text before the schema tool's call is not part of the JSON answer.

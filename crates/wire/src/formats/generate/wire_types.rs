@@ -70,23 +70,3 @@ pub struct Feedback<'a> {
 /// A string that is borrowed if it has no escapes, also inside an `Option`, where a bare `Cow` would always be copied.
 #[derive(Deserialize)]
 pub struct Text<'a>(#[serde(borrow)] pub Cow<'a, str>);
-
-/// Removes the white space between JSON tokens: complete answers arrive indented.
-pub fn compact(json: &str) -> String {
-    let mut written = String::with_capacity(json.len());
-    let (mut inside, mut escaped, mut kept) = (false, false, 0);
-    for (at, byte) in json.bytes().enumerate() {
-        match byte {
-            _ if escaped => escaped = false,
-            b'\\' if inside => escaped = true,
-            b'"' => inside = !inside,
-            b' ' | b'\n' | b'\r' | b'\t' if !inside => {
-                written.push_str(&json[kept..at]);
-                kept = at + 1;
-            }
-            _ => {}
-        }
-    }
-    written.push_str(&json[kept..]);
-    written
-}
