@@ -25,8 +25,7 @@ pub use lifecycle::{Inquiry, Items};
 pub(crate) fn read_usage<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
     let codec = formats::upstream(Format::Responses);
     ticket.receipt.produced(codec.read_answer(body).map_or(0, |answer| answer.content_bytes as u64));
-    let place = json::scan(body).ok().and_then(|object| object.value(body, "usage"));
-    let raw = place.map(|range| &body[range]).unwrap_or_default();
+    let raw = json::value_at(body, &["usage"]).map(|range| &body[range]).unwrap_or_default();
     (codec.read_usage(raw, None), raw)
 }
 

@@ -1,6 +1,7 @@
 //! Token counts reported by providers, with implausible values rejected.
 
 use crate::codec::number;
+use crate::json;
 
 /// Upper bound for a plausible token count of one call.
 const IMPLAUSIBLE: f64 = 1e8;
@@ -29,9 +30,7 @@ pub fn tells(usage: &[u8], names: &[&str]) -> bool {
 }
 
 fn tells_at(behind: &[u8]) -> bool {
-    let Some(behind) = behind.strip_prefix(b"\"") else { return false };
-    let Some(value) = behind.trim_ascii_start().strip_prefix(b":") else { return false };
-    let value = value.trim_ascii_start();
+    let Some(value) = behind.strip_prefix(b"\"").and_then(json::value_after) else { return false };
     let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (1..=DIGITS).contains(&digits) && !matches!(value.get(digits), Some(b'e' | b'E'))
 }

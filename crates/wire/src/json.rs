@@ -2,6 +2,7 @@
 
 mod compact;
 mod cursor;
+mod key_search;
 mod stream_validator;
 mod text;
 mod tokenizer;
@@ -15,8 +16,9 @@ use domain::fault::{self, Fault};
 pub use compact::compact;
 use cursor::Cursor;
 pub use domain::json::{Quoted, push_escaped, push_number, push_string, quote};
+pub use key_search::{find_key, find_plain_string, value_after};
 pub use stream_validator::StreamValidator;
-pub use text::{decoded_len, string_at};
+pub use text::{decoded_len, string_at, string_extent};
 pub use tokenizer::{Token, TokenKind, TokenizerState, Tokens};
 
 /// Maximum nesting depth; deeper bodies are rejected.
@@ -99,6 +101,11 @@ pub fn scan_within(body: &[u8], range: Range<usize>) -> Result<Object, ScanError
     }
 }
 
+/// The value that a path of member names leads to, unless it is absent or null.
+pub fn value_at(body: &[u8], path: &[&str]) -> Option<Range<usize>> {
+    scan(body).ok()?.value_at(body, path)
+}
+
 /// The elements of the array that fills `range`, as positions in `body`.
 pub fn scan_array(body: &[u8], range: Range<usize>) -> Result<Vec<Range<usize>>, ScanError> {
     let mut elements = Vec::new();
@@ -168,6 +175,13 @@ impl Object {
     pub fn value(&self, body: &[u8], name: &str) -> Option<Range<usize>> {
         let value = self.get(body, name)?.value.clone();
         (&body[value.clone()] != b"null").then_some(value)
+    }
+
+    /// The value that a path of member names leads to, unless it is absent or null. Each object on the path is scanned.
+    pub fn value_at(&self, body: &[u8], path: &[&str]) -> Option<Range<usize>> {
+        let (name, rest) = path.split_first()?;
+        let value = self.value(body, name)?;
+        if rest.is_empty() { Some(value) } else { scan_within(body, value).ok()?.value_at(body, rest) }
     }
 }
 

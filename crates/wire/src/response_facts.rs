@@ -8,6 +8,8 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
+use crate::json;
+
 const LONGEST: usize = 200;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -138,8 +140,8 @@ fn names_an_end(data: &[u8]) -> bool {
     });
     let has_string = |finder: &Finder<'_>| {
         finder.find_iter(data).any(|at| {
-            let rest = &data[at + finder.needle().len()..];
-            rest.iter().find(|byte| !byte.is_ascii_whitespace() && **byte != b':') == Some(&b'"')
+            let value = json::value_after(&data[at + finder.needle().len()..]);
+            value.is_some_and(|value| value.starts_with(b"\""))
         })
     };
     MEMBERS.iter().any(has_string) || ENDS.iter().any(|finder| finder.find(data).is_some())

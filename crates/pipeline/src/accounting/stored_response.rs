@@ -66,8 +66,7 @@ pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool,
 /// Updates a stored response with the provider's current state. One that was deleted meanwhile stays deleted.
 pub async fn renew(gateway: &Gateway, id: &str, body: &Bytes) -> Result<(), StoreError> {
     let Some(stored) = gateway.responses.find(id).await? else { return Ok(()) };
-    let output = json::scan(body).ok().and_then(|object| object.value(body, "output"));
-    let output = output.map(|range| body.slice(range)).unwrap_or_default();
+    let output = json::value_at(body, &["output"]).map(|range| body.slice(range)).unwrap_or_default();
     gateway.responses.put(StoredResponse { body: body.clone(), output, ..stored });
     Ok(())
 }

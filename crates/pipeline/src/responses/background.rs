@@ -38,8 +38,7 @@ pub fn is_to_be_followed(ticket: &Ticket, body: &[u8], object: &json::Object) ->
 pub fn goes_on(ticket: &Ticket) -> bool {
     let asked = || {
         let body = ticket.receipt.prompt();
-        let value = json::scan(body).ok().and_then(|object| object.value(body, "background"));
-        value.is_some_and(|range| &body[range] == b"true")
+        json::value_at(body, &["background"]).is_some_and(|range| &body[range] == b"true")
     };
     ticket.keeping().is_some() && can_be_asked(ticket) && asked()
 }
@@ -151,6 +150,5 @@ async fn ended(ticket: &Ticket, id: &str) -> Outcome {
 }
 
 fn has_failed(body: &[u8]) -> bool {
-    let status = json::scan(body).ok().and_then(|object| object.value(body, "status"));
-    status.is_some_and(|range| &body[range] == b"\"failed\"")
+    json::value_at(body, &["status"]).is_some_and(|range| &body[range] == b"\"failed\"")
 }

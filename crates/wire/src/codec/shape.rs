@@ -8,7 +8,7 @@ mod output_limit;
 mod tests;
 
 use crate::codec::Request;
-use crate::json::{self, Object};
+use crate::json::Object;
 
 pub use any_format::prompt_count;
 pub use content::Content;
@@ -88,12 +88,7 @@ pub fn reasoning_budget(request: &Request) -> Option<u64> {
 
 /// The number that a path of member names leads to.
 fn number_at(body: &[u8], object: &Object, path: &[&str]) -> Option<u64> {
-    let (name, rest) = path.split_first()?;
-    let value = object.value(body, name)?;
-    if rest.is_empty() {
-        return whole_number(&body[value]);
-    }
-    number_at(body, &json::scan_within(body, value).ok()?, rest)
+    whole_number(&body[object.value_at(body, path)?])
 }
 
 /// Reads a positive number. Fractions and exponents are rounded up, because a provider may accept them.

@@ -42,6 +42,32 @@ fn an_inner_object_keeps_absolute_positions() {
 }
 
 #[test]
+fn a_path_leads_to_a_value_that_is_not_null() {
+    let body = br#"{"r": {"\u0069d": "x", "n": null, "list": [{"id": 1}]}, "id": 2}"#;
+    let text = |path: &[&str]| value_at(body, path).map(|range| std::str::from_utf8(&body[range]).unwrap());
+    assert_eq!((text(&["r", "id"]), text(&["id"])), (Some("\"x\""), Some("2")));
+    for path in [&["r", "n"][..], &["r", "list", "id"], &["id", "x"], &["x"], &[]] {
+        assert_eq!(text(path), None, "{path:?}");
+    }
+    assert_eq!(value_at(b"[1]", &["r"]), None);
+}
+
+#[test]
+fn a_string_extends_to_its_closing_quote() {
+    for (data, expected) in [
+        ("ab\" \"", Some((2, 2))),
+        ("\"", Some((0, 0))),
+        ("a\\\"b\\\\\"", Some((6, 4))),
+        ("a\nb\"", Some((3, 3))),
+        ("open", None),
+        ("open\\", None),
+        ("", None),
+    ] {
+        assert_eq!(string_extent(data.as_bytes(), 0), expected, "{data}");
+    }
+}
+
+#[test]
 fn arrays_yield_their_elements() {
     let body = br#"[1, "a,b" ,[2,3], {} ]"#;
     let elements = scan_array(body, 0..body.len()).unwrap();

@@ -3,9 +3,27 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use memchr::memchr2;
+
 /// The unescaped string at `value`; `None` if it is not a string or has an unpaired surrogate.
 pub fn string_at<'a>(body: &'a [u8], value: &Range<usize>) -> Option<Cow<'a, str>> {
     unescape(body.get(value.clone())?.strip_prefix(b"\"")?.strip_suffix(b"\"")?)
+}
+
+/// Position of the closing quote of the string whose content begins at `from`, and the approximate length of the
+/// content once it is unescaped. The content is not checked.
+pub fn string_extent(data: &[u8], from: usize) -> Option<(usize, usize)> {
+    let mut at = from;
+    let mut escaped = false;
+    loop {
+        at += memchr2(b'"', b'\\', data.get(at..)?)?;
+        if data[at] == b'"' {
+            let length = if escaped { decoded_len(&data[from..at]) } else { at - from };
+            return Some((at, length));
+        }
+        escaped = true;
+        at += 2;
+    }
 }
 
 /// Approximate length of a string's content once it is unescaped.

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use wire::json;
+
 use super::redact::HIDDEN;
 
 /// Names in lower case, with `_` for `-`. Words that are common in conversations (`key`, `token`) are left out.
@@ -59,16 +61,7 @@ fn value_of(text: &str, after: usize) -> Option<usize> {
 
 /// The offset after the closing quote, or the end of the text.
 fn end_of_string(text: &str, quote: usize) -> usize {
-    let bytes = text.as_bytes();
-    let mut at = quote + 1;
-    while at < bytes.len() {
-        match bytes[at] {
-            b'\\' => at += 2,
-            b'"' => return at + 1,
-            _ => at += 1,
-        }
-    }
-    text.len()
+    json::string_extent(text.as_bytes(), quote + 1).map_or(text.len(), |(end, _)| end + 1)
 }
 
 /// The offset after a string, an array or an object. Returns `start` for numbers and literals, which are not redacted.

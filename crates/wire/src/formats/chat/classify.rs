@@ -9,8 +9,7 @@ use super::answer::text_bytes;
 use crate::codec::{Class, Seen};
 use crate::json::{self, Object};
 
-/// Searchers for JSON keys. A quote inside a JSON string is always escaped, so `"usage"` followed by a colon can only
-/// be a key.
+/// Searchers for JSON keys.
 struct Keys {
     usage: Finder<'static>,
     delta: Finder<'static>,
@@ -41,30 +40,18 @@ pub fn classify(data: &[u8]) -> Seen {
 /// Classifies the common case without parsing: one choice with text in its delta, no usage.
 fn at_a_glance(data: &[u8]) -> Option<Seen> {
     let keys = &*KEYS;
-    let delta = after_key(data, 0, &keys.delta)?;
+    let delta = json::find_key(data, 0, &keys.delta)?;
     let (end, content_bytes) = match data[delta..].strip_prefix(b"{\"content\":\"") {
-        Some(text) if !text.starts_with(b"\"") => string_end(data, data.len() - text.len())?,
+        Some(text) if !text.starts_with(b"\"") => json::string_extent(data, data.len() - text.len())?,
         _ => keys.texts.iter().find_map(|key| filled_string(data, delta, key))?,
     };
     if has_value(data, &keys.usage) || keys.delta.find(&data[end..]).is_some() {
         return None;
     }
-    let reason =
-        after_key(data, end, &keys.finish_reason).or_else(|| after_key(data, 0, &keys.finish_reason));
+    let reason = json::find_key(data, end, &keys.finish_reason)
+        .or_else(|| json::find_key(data, 0, &keys.finish_reason));
     let finish = reason.is_some_and(|at| !data[at..].starts_with(b"null"));
     Some(Seen { class: Class::Content, usage: None, finish, content_bytes })
-}
-
-/// Position of the value of the next occurrence of this key.
-fn after_key(data: &[u8], from: usize, key: &Finder<'_>) -> Option<usize> {
-    let mut at = from;
-    loop {
-        at += key.find(&data[at..])? + key.needle().len();
-        let rest = data[at..].trim_ascii_start();
-        if let Some(value) = rest.strip_prefix(b":") {
-            return Some(data.len() - value.trim_ascii_start().len());
-        }
-    }
 }
 
 /// The first member with this key that is a non-empty string: the position of its closing quote and the length of its
@@ -72,9 +59,9 @@ fn after_key(data: &[u8], from: usize, key: &Finder<'_>) -> Option<usize> {
 fn filled_string(data: &[u8], from: usize, key: &Finder<'_>) -> Option<(usize, usize)> {
     let mut at = from;
     loop {
-        at = after_key(data, at, key)?;
+        at = json::find_key(data, at, key)?;
         if data.get(at) == Some(&b'"') {
-            let found = string_end(data, at + 1)?;
+            let found = json::string_extent(data, at + 1)?;
             if found.0 > at + 1 {
                 return Some(found);
             }
@@ -82,25 +69,10 @@ fn filled_string(data: &[u8], from: usize, key: &Finder<'_>) -> Option<(usize, u
     }
 }
 
-/// Position of the closing quote of the string whose content begins at `from`, and the length of its text.
-fn string_end(data: &[u8], from: usize) -> Option<(usize, usize)> {
-    let mut at = from;
-    let mut escaped = false;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', data.get(at..)?)?;
-        if data[at] == b'"' {
-            let length = if escaped { json::decoded_len(&data[from..at]) } else { at - from };
-            return Some((at, length));
-        }
-        escaped = true;
-        at += 2;
-    }
-}
-
 /// Whether the key has a value other than null. Once usage is requested, every chunk contains `"usage":null`.
 fn has_value(data: &[u8], key: &Finder<'_>) -> bool {
     let mut from = 0;
-    while let Some(at) = after_key(data, from, key) {
+    while let Some(at) = json::find_key(data, from, key) {
         if !data[at..].starts_with(b"null") {
             return true;
         }
@@ -149,7 +121,7 @@ fn find_usage(data: &[u8], object: &Object, choices: &[Range<usize>]) -> Option<
     object
         .value(data, "usage")
         .filter(is_object)
-        .or_else(|| object.value(data, "x_groq").and_then(inside))
+        .or_else(|| object.value_at(data, &["x_groq", "usage"]).filter(is_object))
         .or_else(|| choices.iter().cloned().find_map(inside))
 }
 

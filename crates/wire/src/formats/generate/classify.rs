@@ -37,11 +37,8 @@ pub fn classify(data: &[u8]) -> Seen {
 
 /// The upstream's response id, if this event contains one.
 pub fn event_id(data: &[u8]) -> Option<String> {
-    let at = RESPONSE_ID.find(data)? + RESPONSE_ID.needle().len();
-    let value = data[at..].trim_ascii_start().strip_prefix(b":")?.trim_ascii_start().strip_prefix(b"\"")?;
-    let end = memchr::memchr2(b'"', b'\\', value)?;
-    let id = std::str::from_utf8(&value[..end]).ok()?;
-    (!id.is_empty() && id.len() <= 200 && value[end] == b'"').then(|| id.to_owned())
+    let id = json::find_plain_string(data, &RESPONSE_ID)?;
+    (!id.is_empty() && id.len() <= 200).then(|| id.to_owned())
 }
 
 fn examine(data: &[u8], candidate: Range<usize>, seen: &mut Seen) {

@@ -9,8 +9,7 @@ use crate::codec::{Class, Seen};
 use crate::formats::chat;
 use crate::json::{self, Object};
 
-/// Searchers for JSON keys. A quote inside a JSON string is always escaped, so `"text"` followed by a colon can only be
-/// a key.
+/// Searchers for JSON keys.
 struct Keys {
     start: Finder<'static>,
     delta: Finder<'static>,
@@ -82,42 +81,23 @@ fn delta_bytes(data: &[u8]) -> usize {
 
 /// Length of the text of the first member with this name, if it is a string.
 fn string_length(data: &[u8], key: &Finder<'_>) -> Option<usize> {
-    let mut from = 0;
-    loop {
-        from += key.find(&data[from..])? + key.needle().len();
-        let Some(value) = data[from..].trim_ascii_start().strip_prefix(b":") else { continue };
-        let text = value.trim_ascii_start().strip_prefix(b"\"")?;
-        return Some(json::decoded_len(&text[..closing_quote(text)?]));
-    }
+    let value = json::find_key(data, 0, key)?;
+    let (_, length) = data[value..].starts_with(b"\"").then(|| json::string_extent(data, value + 1))??;
+    Some(length)
 }
 
-fn closing_quote(text: &[u8]) -> Option<usize> {
-    let mut at = 0;
-    loop {
-        at += memchr::memchr2(b'"', b'\\', text.get(at..)?)?;
-        if text[at] == b'"' {
-            return Some(at);
-        }
-        at += 2;
-    }
-}
-
-fn within(data: &[u8], object: &Object, name: &str) -> Option<Object> {
-    json::scan_within(data, object.value(data, name)?).ok()
-}
-
-fn usage_at(data: &[u8], object: &Object) -> Option<Range<usize>> {
-    object.value(data, "usage").filter(|range| data[range.start] == b'{')
+fn usage_at(data: &[u8], object: &Object, path: &[&str]) -> Option<Range<usize>> {
+    object.value_at(data, path).filter(|range| data[range.start] == b'{')
 }
 
 fn usage_of_start(data: &[u8]) -> Option<Range<usize>> {
-    let object = json::scan(data).ok()?;
-    usage_at(data, &within(data, &object, "message")?)
+    usage_at(data, &json::scan(data).ok()?, &["message", "usage"])
 }
 
 /// Classifies a block start. Text and thinking open empty; every other block has content by its type alone.
 fn block_start(data: &[u8]) -> Seen {
-    let block = json::scan(data).ok().and_then(|object| within(data, &object, "content_block"));
+    let block =
+        json::value_at(data, &["content_block"]).and_then(|block| json::scan_within(data, block).ok());
     let Some(block) = block else { return Seen::of(Class::Content) };
     let is = |name: &str, text: &[u8]| block.value(data, name).is_some_and(|range| &data[range] == text);
     let empty = |name: &str| block.value(data, name).is_none() || is(name, b"\"\"");
@@ -136,8 +116,8 @@ fn block_start(data: &[u8]) -> Seen {
 
 fn message_delta(data: &[u8]) -> Seen {
     let Ok(object) = json::scan(data) else { return Seen::of(Class::Error) };
-    let reason = within(data, &object, "delta").and_then(|delta| delta.value(data, "stop_reason"));
-    Seen { usage: usage_at(data, &object), finish: reason.is_some(), ..Seen::of(Class::Content) }
+    let finish = object.value_at(data, &["delta", "stop_reason"]).is_some();
+    Seen { usage: usage_at(data, &object, &["usage"]), finish, ..Seen::of(Class::Content) }
 }
 
 #[cfg(test)]

@@ -38,8 +38,7 @@ static RESULT_ID: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"\"t
 /// result is invalid anyway.
 fn has_illegal_tool_ids(body: &[u8]) -> bool {
     RESULT_ID.find_iter(body).any(|at| {
-        let rest = body[at + RESULT_ID.needle().len()..].trim_ascii_start();
-        let value = rest.strip_prefix(b":").map(<[u8]>::trim_ascii_start);
+        let value = json::value_after(&body[at + RESULT_ID.needle().len()..]);
         let Some(text) = value.and_then(|value| value.strip_prefix(b"\"")) else { return false };
         memchr::memchr(b'"', text).is_some_and(|end| !tool_ids::is_legal(&text[..end]))
     })

@@ -52,34 +52,21 @@ fn of_kind(kind: &[u8], data: &[u8]) -> Seen {
 
 /// Whether an added item has no content yet: a message or reasoning, as opposed to a call, which names its tool.
 fn is_empty_item(data: &[u8]) -> bool {
-    let kind = || {
-        let item = json::scan(data).ok()?.value(data, "item")?;
-        let kind = json::scan_within(data, item).ok()?.value(data, "type")?;
-        Some(matches!(&data[kind], b"\"message\"" | b"\"reasoning\""))
-    };
-    kind().unwrap_or(false)
+    json::value_at(data, &["item", "type"])
+        .is_some_and(|kind| matches!(&data[kind], b"\"message\"" | b"\"reasoning\""))
 }
 
 fn find_usage(data: &[u8]) -> Option<Range<usize>> {
-    let response = json::scan(data).ok()?.value(data, "response")?;
-    let usage = json::scan_within(data, response).ok()?.value(data, "usage")?;
-    (data[usage.start] == b'{').then_some(usage)
+    json::value_at(data, &["response", "usage"]).filter(|usage| data[usage.start] == b'{')
 }
 
 fn delta_bytes(data: &[u8]) -> usize {
     let counted = || {
         let from = DELTA.find(data)? + DELTA.needle().len();
-        let mut at = from;
-        loop {
-            at += memchr::memchr2(b'"', b'\\', data.get(at..)?)?;
-            if data[at] == b'"' {
-                return Some(json::decoded_len(&data[from..at]));
-            }
-            at += 2;
-        }
+        json::string_extent(data, from).map(|(_, length)| length)
     };
     let parsed = || {
-        let delta = json::scan(data).ok()?.value(data, "delta")?;
+        let delta = json::value_at(data, &["delta"])?;
         (data[delta.start] == b'"').then(|| json::decoded_len(&data[delta.start + 1..delta.end - 1]))
     };
     counted().or_else(parsed).unwrap_or(0)
@@ -92,9 +79,7 @@ pub fn ends_block(data: &[u8]) -> bool {
 /// The id of the response, never that of an item.
 pub fn event_id(data: &[u8]) -> Option<String> {
     RESPONSE.find(data)?;
-    let response = json::scan(data).ok()?.value(data, "response")?;
-    let id = json::scan_within(data, response).ok()?.value(data, "id")?;
-    let id = json::string_at(data, &id)?;
+    let id = json::string_at(data, &json::value_at(data, &["response", "id"])?)?;
     (!id.is_empty() && id.len() <= 200).then(|| id.into_owned())
 }
 
