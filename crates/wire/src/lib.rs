@@ -9,6 +9,7 @@ pub mod embedded;
 mod fingerprint;
 pub mod formats;
 pub mod json;
+mod members;
 pub mod meter;
 pub mod prompt_texts;
 pub mod provider_error;

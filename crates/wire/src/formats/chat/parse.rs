@@ -1,7 +1,6 @@
 //! Parses a client's chat request into the canonical model.
 
 mod content;
-mod members;
 mod settings;
 mod tools;
 mod turns;
@@ -12,7 +11,7 @@ use domain::fault::{self, Fault};
 use serde_json::Value;
 
 use crate::codec::Request;
-use members::Members;
+use crate::members::Members;
 
 /// Members that control transport and storage and are not part of the prompt.
 const TRANSPORT: [&str; 4] = ["model", "stream", "stream_options", "store"];

@@ -1,7 +1,6 @@
 //! Parses a complete request into the canonical prompt; faults name the field.
 
 mod content;
-mod node;
 mod settings;
 mod tools;
 mod turns;
@@ -12,7 +11,7 @@ use domain::fault::{self, Fault};
 use serde_json::Value;
 
 use crate::codec::Request;
-use node::Node;
+use crate::members::Members;
 use turns::Conversation;
 
 /// Members that control transport and storage and are not part of the prompt.
@@ -32,12 +31,12 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     let Ok(Value::Object(members)) = serde_json::from_slice(&request.body) else {
         return Err(fault::invalid_json("The body must be a JSON object."));
     };
-    let mut root = Node::root(members);
+    let mut root = Members::top(members);
     let mut prompt = Prompt::new(Format::Responses);
     if let Some(text) = root.string("instructions")?.filter(|text| !text.is_empty()) {
         prompt.turns.push(Turn::new(Role::System, vec![Part::text(text).at("instructions")]));
     }
-    let given = root.any("input");
+    let given = root.take("input");
     let mut conversation = Conversation::new(prompt.turns);
     match given {
         Some(Value::String(text)) => {
@@ -58,9 +57,12 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     settings::read(&mut root, &mut prompt)?;
     // False is the default and not kept.
     if root.boolean("background")? == Some(true) {
-        root.keep("background", Value::Bool(true));
+        root.put("background", Value::Bool(true));
     }
-    prompt.extra = root.rest(TRANSPORT);
+    for name in TRANSPORT {
+        root.take(name);
+    }
+    prompt.extra = root.rest();
     prompt.pair_results("call_id")?;
     Ok(prompt)
 }

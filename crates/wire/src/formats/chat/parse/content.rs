@@ -5,8 +5,7 @@ use domain::fault::Fault;
 use serde_json::Value;
 
 use crate::embedded;
-
-use super::members::{Members, wrong};
+use crate::members::{Members, wrong};
 
 /// The kinds of parts allowed in a message's content.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -101,7 +100,7 @@ fn read_file(mut file: Members) -> Result<Media, Fault> {
     let data = file.required_string("file_data")?;
     let (media_type, data) = match data.strip_prefix("data:") {
         Some(rest) => split_data_url(rest).ok_or_else(|| {
-            wrong(&file.path("file_data"), "a data URL of the form 'data:application/pdf;base64,…'")
+            wrong(file.path("file_data"), "a data URL of the form 'data:application/pdf;base64,…'")
         })?,
         None => ("application/pdf".to_owned(), data),
     };

@@ -4,7 +4,7 @@ use domain::canon::{Effort, Prompt, Reasoning, Sampling};
 use domain::fault::Fault;
 use serde_json::Value;
 
-use super::members::{Members, wrong};
+use crate::members::{Members, wrong};
 
 pub fn read(members: &mut Members, prompt: &mut Prompt) -> Result<(), Fault> {
     prompt.sampling = sampling(members)?;

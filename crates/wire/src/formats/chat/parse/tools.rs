@@ -5,7 +5,7 @@ use domain::canon::{CustomTool, ForeignTool, FunctionTool, OutputFormat, Prompt,
 use domain::fault::Fault;
 use serde_json::Value;
 
-use super::members::{Members, wrong};
+use crate::members::{Members, wrong};
 
 pub fn read(members: &mut Members, prompt: &mut Prompt) -> Result<(), Fault> {
     for (index, tool) in members.array("tools")?.unwrap_or_default().into_iter().enumerate() {
@@ -54,7 +54,7 @@ fn read_tool(value: Value, path: String) -> Result<Tool, Fault> {
 fn read_function(mut function: Members) -> Result<FunctionTool, Fault> {
     let parameters = function.take("parameters");
     if parameters.as_ref().is_some_and(|parameters| !parameters.is_object()) {
-        return Err(wrong(&function.path("parameters"), "an object"));
+        return Err(wrong(function.path("parameters"), "an object"));
     }
     Ok(FunctionTool {
         name: function.required_string("name")?,
@@ -135,7 +135,7 @@ fn read_output(mut format: Members) -> Result<Option<OutputFormat>, Fault> {
             let mut inner = format.required_object("json_schema")?;
             let schema = inner.take("schema").unwrap_or_else(|| serde_json::json!({"type": "object"}));
             if !schema.is_object() && !schema.is_boolean() {
-                return Err(wrong(&inner.path("schema"), "an object"));
+                return Err(wrong(inner.path("schema"), "an object"));
             }
             Ok(Some(OutputFormat::Schema {
                 name: inner.required_string("name")?,

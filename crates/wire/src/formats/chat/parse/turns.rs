@@ -6,8 +6,8 @@ use domain::fault::{self, Fault};
 use serde_json::{Value, json};
 
 use super::content::{self, Allowed};
-use super::members::{Members, wrong};
 use crate::formats::chat::details::{self, Detail};
+use crate::members::{Members, wrong};
 
 pub fn read(messages: Vec<Value>) -> Result<Vec<Turn>, Fault> {
     let mut reader = Reader { turns: Vec::with_capacity(messages.len()), functions: Vec::new() };
@@ -171,7 +171,7 @@ fn read_thinking(message: &mut Members, calls: &mut [Part], place: &str) -> Resu
     let plain = message.string("reasoning_content")?;
     let plain = match message.take("reasoning") {
         Some(Value::String(text)) => plain.or(Some(text)),
-        Some(_) if plain.is_none() => return Err(wrong(&message.path("reasoning"), "a string")),
+        Some(_) if plain.is_none() => return Err(wrong(message.path("reasoning"), "a string")),
         _ => plain,
     };
     let mut thoughts: Vec<(Thinking, usize)> = Vec::new();

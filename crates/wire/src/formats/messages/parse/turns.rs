@@ -4,9 +4,9 @@ use domain::canon::{Content, Part, Prompt, Role, Turn};
 use domain::fault::Fault;
 
 use super::content;
-use super::node::{Node, elements, wrong};
+use crate::members::{Members, elements, wrong};
 
-pub(super) fn system(body: &mut Node, prompt: &mut Prompt) -> Result<(), Fault> {
+pub(super) fn system(body: &mut Members, prompt: &mut Prompt) -> Result<(), Fault> {
     let Some(value) = body.take("system") else { return Ok(()) };
     let parts = content::parts(value, "system", Role::System, &mut prompt.extra)?;
     if !parts.is_empty() {
@@ -15,19 +15,19 @@ pub(super) fn system(body: &mut Node, prompt: &mut Prompt) -> Result<(), Fault> 
     Ok(())
 }
 
-pub(super) fn read(body: &mut Node, prompt: &mut Prompt) -> Result<(), Fault> {
+pub(super) fn read(body: &mut Members, prompt: &mut Prompt) -> Result<(), Fault> {
     for (index, value) in elements(body.required("messages")?, "messages")?.into_iter().enumerate() {
-        let mut message = Node::open(value, format!("messages[{index}]"))?;
-        let role = message.required_text("role")?;
+        let mut message = Members::of(value, format!("messages[{index}]"))?;
+        let role = message.required_string("role")?;
         let role = match role.as_str() {
             "user" => Role::User,
             "assistant" => Role::Assistant,
             "system" => Role::System,
-            _ => return Err(wrong(message.at("role"), "'user', 'assistant' or 'system'")),
+            _ => return Err(wrong(message.path("role"), "'user', 'assistant' or 'system'")),
         };
-        let place = message.at("content");
+        let place = message.path("content");
         let parts = content::parts(message.required("content")?, &place, role, &mut prompt.extra)?;
-        message.rest(&mut prompt.extra);
+        message.store_rest(&mut prompt.extra);
         push(&mut prompt.turns, role, parts);
     }
     Ok(())

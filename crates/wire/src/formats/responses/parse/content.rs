@@ -6,19 +6,19 @@ use serde_json::Value;
 
 use crate::embedded;
 
-use super::node::{Node, wrong};
+use crate::members::{Members, wrong};
 
 /// Reads content: a string, or an array of parts.
-pub fn read(owner: &mut Node, name: &str) -> Result<Vec<Part>, Fault> {
+pub fn read(owner: &mut Members, name: &str) -> Result<Vec<Part>, Fault> {
     let place = owner.path(name);
-    match owner.any(name) {
+    match owner.take(name) {
         Some(Value::String(text)) => Ok(vec![Part::text(text).at(place)]),
         Some(Value::Array(parts)) => parts
             .into_iter()
             .enumerate()
             .map(|(index, part)| {
                 let place = format!("{place}[{index}]");
-                let mut node = Node::new(part, place.clone())?;
+                let mut node = Members::of(part, place.clone())?;
                 Ok(Part::new(part_content(&mut node)?).at(place))
             })
             .collect(),
@@ -26,12 +26,12 @@ pub fn read(owner: &mut Node, name: &str) -> Result<Vec<Part>, Fault> {
     }
 }
 
-fn part_content(node: &mut Node) -> Result<Content, Fault> {
-    Ok(match node.needed("type")?.as_str() {
+fn part_content(node: &mut Members) -> Result<Content, Fault> {
+    Ok(match node.required_string("type")?.as_str() {
         "input_text" | "output_text" | "text" | "summary_text" | "reasoning_text" => {
-            Content::Text(node.needed("text")?)
+            Content::Text(node.required_string("text")?)
         }
-        "refusal" => Content::Refusal(node.needed("refusal")?),
+        "refusal" => Content::Refusal(node.required_string("refusal")?),
         "input_image" => Content::Image(image(node)?),
         "input_file" => Content::Document(file(node)?),
         "input_audio" => Content::Audio(audio(node)?),
@@ -45,7 +45,7 @@ fn part_content(node: &mut Node) -> Result<Content, Fault> {
     })
 }
 
-fn image(node: &mut Node) -> Result<Media, Fault> {
+fn image(node: &mut Members) -> Result<Media, Fault> {
     let detail = node.string("detail")?;
     let (source, media_type) = if let Some(url) = node.string("image_url")? {
         let (source, media_type) = address(url);
@@ -61,7 +61,7 @@ fn image(node: &mut Node) -> Result<Media, Fault> {
     Ok(Media { source, media_type, detail, name: None })
 }
 
-fn file(node: &mut Node) -> Result<Media, Fault> {
+fn file(node: &mut Members) -> Result<Media, Fault> {
     let name = node.string("filename")?;
     let (source, media_type) = if let Some(data) = node.string("file_data")? {
         match address(data) {
@@ -78,12 +78,12 @@ fn file(node: &mut Node) -> Result<Media, Fault> {
     Ok(Media { source, media_type, detail: None, name })
 }
 
-fn audio(node: &mut Node) -> Result<Media, Fault> {
+fn audio(node: &mut Members) -> Result<Media, Fault> {
     let Some(mut inner) = node.object("input_audio")? else {
         return Err(node.fault("input_audio", "is missing: it must be an object."));
     };
-    let data = inner.needed("data")?;
-    let media_type = match inner.needed("format")?.as_str() {
+    let data = inner.required_string("data")?;
+    let media_type = match inner.required_string("format")?.as_str() {
         "mp3" => "audio/mpeg".to_owned(),
         format => format!("audio/{format}"),
     };

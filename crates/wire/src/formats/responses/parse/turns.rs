@@ -8,7 +8,7 @@ use domain::fault::{self, Fault};
 use serde_json::Value;
 
 use super::content;
-use super::node::{Node, wrong};
+use crate::members::{Members, wrong};
 
 /// Item types of provider-run tools, and others that only this format has, from the assistant.
 const FOREIGN_CALLS: &[&str] = &[
@@ -84,21 +84,21 @@ impl Conversation {
         let kind = match &value["type"] {
             Value::String(kind) => kind.clone(),
             Value::Null if !value["role"].is_null() => "message".to_owned(),
-            _ if value.is_object() => return Err(wrong(&format!("{place}.type"), "a string")),
+            _ if value.is_object() => return Err(wrong(format!("{place}.type"), "a string")),
             _ => return Err(wrong(&place, "an object")),
         };
         if !matches!(kind.as_str(), "function_call" | "custom_tool_call") {
             self.settle();
         }
         match kind.as_str() {
-            "message" => self.message(Node::new(value, place)?),
+            "message" => self.message(Members::of(value, place)?),
             "function_call" | "custom_tool_call" => {
-                self.call(Node::new(value, place)?, kind == "custom_tool_call")
+                self.call(Members::of(value, place)?, kind == "custom_tool_call")
             }
             "function_call_output" | "custom_tool_call_output" => self.result(value, place),
-            "reasoning" => self.reasoning(Node::new(value, place)?),
+            "reasoning" => self.reasoning(Members::of(value, place)?),
             "additional_tools" => {
-                let mut item = Node::new(value, place)?;
+                let mut item = Members::of(value, place)?;
                 let place = item.path("tools");
                 let tools = item.array("tools")?.unwrap_or_default().into_iter().enumerate();
                 self.tools.extend(tools.map(|(index, tool)| (format!("{place}[{index}]"), tool)));
@@ -117,8 +117,8 @@ impl Conversation {
         }
     }
 
-    fn message(&mut self, mut item: Node) -> Result<(), Fault> {
-        let role = match item.needed("role")?.as_str() {
+    fn message(&mut self, mut item: Members) -> Result<(), Fault> {
+        let role = match item.required_string("role")?.as_str() {
             "user" => Role::User,
             "assistant" => Role::Assistant,
             "system" => Role::System,
@@ -133,16 +133,16 @@ impl Conversation {
         Ok(())
     }
 
-    fn call(&mut self, mut item: Node, custom: bool) -> Result<(), Fault> {
+    fn call(&mut self, mut item: Members, custom: bool) -> Result<(), Fault> {
         let namespace = item.string("namespace")?;
         let call = ToolCall {
-            id: item.needed("call_id")?,
-            name: canon::flat_name(namespace.as_deref(), &item.needed("name")?),
-            arguments: item.needed(if custom { "input" } else { "arguments" })?,
+            id: item.required_string("call_id")?,
+            name: canon::flat_name(namespace.as_deref(), &item.required_string("name")?),
+            arguments: item.required_string(if custom { "input" } else { "arguments" })?,
             custom,
             opaque: self.waiting.take().map(|(opaque, _)| opaque),
         };
-        self.add(Role::Assistant, vec![Part::new(Content::ToolCall(call)).at(item.place)]);
+        self.add(Role::Assistant, vec![Part::new(Content::ToolCall(call)).at(item.into_path())]);
         Ok(())
     }
 
@@ -151,19 +151,19 @@ impl Conversation {
             self.add(Role::Tool, vec![foreign(value, place)]);
             return Ok(());
         }
-        let mut item = Node::new(value, place)?;
-        let call_id = item.needed("call_id")?;
+        let mut item = Members::of(value, place)?;
+        let call_id = item.required_string("call_id")?;
         let mut parts = content::read(&mut item, "output")?;
         parts.retain(|part| part.as_text() != Some(""));
         let result = ToolResult { call_id, name: None, parts, is_error: false };
-        self.add(Role::Tool, vec![Part::new(Content::ToolResult(result)).at(item.place)]);
+        self.add(Role::Tool, vec![Part::new(Content::ToolResult(result)).at(item.into_path())]);
         Ok(())
     }
 
-    fn reasoning(&mut self, mut item: Node) -> Result<(), Fault> {
+    fn reasoning(&mut self, mut item: Members) -> Result<(), Fault> {
         let mut texts = Vec::new();
         for name in ["summary", "content"] {
-            if item.has(name) && texts.is_empty() {
+            if item.peek(name).is_some() && texts.is_empty() {
                 let parts = content::read(&mut item, name)?;
                 texts.extend(parts.iter().filter_map(Part::as_text).map(str::to_owned));
             }
@@ -171,7 +171,7 @@ impl Conversation {
         let text = texts.join("\n\n");
         let Some(encrypted) = item.string("encrypted_content")?.filter(|state| !state.is_empty()) else {
             let thinking = Thinking { text, opaque: None };
-            self.add(Role::Assistant, vec![Part::new(Content::Thinking(thinking)).at(item.place)]);
+            self.add(Role::Assistant, vec![Part::new(Content::Thinking(thinking)).at(item.into_path())]);
             return Ok(());
         };
         let mut opaque = Opaque::open(&encrypted, Format::Responses);
@@ -179,11 +179,11 @@ impl Conversation {
         let of_a_call = readable.as_deref() == Some("")
             || (opaque.origin.format == Format::Generate && readable.is_none() && !opaque.whole);
         if of_a_call && text.is_empty() {
-            self.waiting = Some((opaque, item.place));
+            self.waiting = Some((opaque, item.into_path()));
             return Ok(());
         }
         let thinking = Thinking { text: readable.unwrap_or(text), opaque: Some(opaque) };
-        self.add(Role::Assistant, vec![Part::new(Content::Thinking(thinking)).at(item.place)]);
+        self.add(Role::Assistant, vec![Part::new(Content::Thinking(thinking)).at(item.into_path())]);
         Ok(())
     }
 
