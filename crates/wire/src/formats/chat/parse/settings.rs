@@ -49,7 +49,7 @@ fn stop(members: &mut Members) -> Result<Vec<String>, Fault> {
         Some(Value::Array(texts)) => {
             let read = |(index, text)| match text {
                 Value::String(text) => Ok(text),
-                _ => Err(wrong(&format!("stop[{index}]"), "a string")),
+                _ => Err(wrong(format!("stop[{index}]"), "a string")),
             };
             texts.into_iter().enumerate().map(read).collect()
         }
