@@ -3,7 +3,7 @@
 use domain::json;
 use serde::Serialize;
 
-/// A JSON object being written. Keys are ours and need no escaping, and neither does most text.
+/// A JSON object being written. Keys are ours and need no escaping.
 pub(crate) struct Object<'a> {
     out: &'a mut Vec<u8>,
     start: usize,

@@ -5,7 +5,6 @@ use domain::fault::Fault;
 use serde_json::Value;
 
 use crate::embedded;
-
 use crate::members::{Members, wrong};
 
 /// Reads content: a string, or an array of parts.
