@@ -2,7 +2,7 @@
 
 use domain::model::ModelFacts;
 
-use crate::table::{self, Kind, Row};
+use crate::table::{self, ProviderKind, Row};
 
 /// The facts of a model: looked up by the exact id, then without its date or `-latest`, then at the vendor of the
 /// model.
@@ -14,10 +14,10 @@ pub fn facts(provider_type: &str, model: &str) -> Option<&'static ModelFacts> {
         return Some(&row.facts);
     }
     match table::kind(provider_type) {
-        Kind::Vendor => None,
-        Kind::Reseller => resold(provider_type, model).map(|row| &row.facts),
-        Kind::Host => at_vendor(model).or_else(|| anywhere(model)).map(Row::unpriced),
-        Kind::SelfHosted => anywhere(model).map(Row::unpriced),
+        ProviderKind::Vendor => None,
+        ProviderKind::Reseller => resold(provider_type, model).map(|row| &row.facts),
+        ProviderKind::Host => at_vendor(model).or_else(|| anywhere(model)).map(Row::unpriced),
+        ProviderKind::SelfHosted => anywhere(model).map(Row::unpriced),
     }
 }
 
@@ -66,7 +66,7 @@ fn first_vendor_with(model: &str) -> Option<&'static Row> {
     table::all_rows()
         .iter()
         .filter(|row| row.model == model || row.model == undated)
-        .find(|row| table::kind(row.provider_type) == Kind::Vendor)
+        .find(|row| table::kind(row.provider_type) == ProviderKind::Vendor)
 }
 
 /// Finds a row by the bare id at any provider, ignoring case; `gpt-oss:20b` matches `gpt-oss-20b`.

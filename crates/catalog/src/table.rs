@@ -32,7 +32,7 @@ impl Row {
 
 /// The relation of a provider type to the models it serves; data/vendors.csv defines each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ProviderKind {
     Vendor,
     Reseller,
     Host,
@@ -41,7 +41,7 @@ pub enum Kind {
 
 struct Relation {
     provider_type: &'static str,
-    kind: Kind,
+    kind: ProviderKind,
     prefixes: &'static str,
 }
 
@@ -57,9 +57,9 @@ pub fn all_rows() -> &'static [Row] {
     &ROWS
 }
 
-pub fn kind(provider_type: &str) -> Kind {
+pub fn kind(provider_type: &str) -> ProviderKind {
     let relation = RELATIONS.iter().find(|relation| relation.provider_type == provider_type);
-    relation.map_or(Kind::SelfHosted, |relation| relation.kind)
+    relation.map_or(ProviderKind::SelfHosted, |relation| relation.kind)
 }
 
 /// The provider type for the prefix of an id such as `openai/gpt-4o`.
@@ -76,10 +76,10 @@ fn relation(line: &'static str) -> Option<Relation> {
     let mut fields = line.split(',');
     let (provider_type, kind, prefixes) = (fields.next()?, fields.next()?, fields.next()?);
     let kind = match kind {
-        "vendor" => Kind::Vendor,
-        "reseller" => Kind::Reseller,
-        "host" => Kind::Host,
-        "self_hosted" => Kind::SelfHosted,
+        "vendor" => ProviderKind::Vendor,
+        "reseller" => ProviderKind::Reseller,
+        "host" => ProviderKind::Host,
+        "self_hosted" => ProviderKind::SelfHosted,
         _ => return None,
     };
     Some(Relation { provider_type, kind, prefixes })

@@ -15,7 +15,7 @@ mod tool;
 pub use event::{Block, Delta, Event};
 pub use fields::{Dropped, Field};
 pub use opaque::{Opaque, Origin, SEAL_MARK};
-pub use part::{CacheMark, Content, Media, Part, Place, Source, Thinking, ToolCall, ToolResult};
+pub use part::{BodyPath, CacheMark, Content, Media, MediaSource, Part, Thinking, ToolCall, ToolResult};
 pub use prompt::{Effort, OutputFormat, Prompt, Reasoning, Role, Sampling, Turn};
 pub use reply::{Collector, Reply, StopReason};
 pub use tool::{CustomTool, ForeignTool, FunctionTool, Tool, ToolChoice, flat_name};

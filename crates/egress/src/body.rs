@@ -24,11 +24,11 @@ const LARGE_FRAME: usize = 16 * 1024;
 /// The body of a response. Dropping it before its end cancels the call: HTTP/1.1 closes the connection, HTTP/2 resets
 /// the stream.
 pub struct InboundBody {
-    source: Source,
+    source: BodySource,
     trouble: Option<EgressError>,
 }
 
-enum Source {
+enum BodySource {
     Http1 { incoming: Incoming, connection: Box<Http1>, origin: Arc<Origin> },
     Http2 { slot: Arc<StreamSlot>, origin: Arc<Origin>, _lease: StreamLease },
     Ended,
@@ -36,12 +36,12 @@ enum Source {
 
 impl InboundBody {
     pub(crate) fn http1(incoming: Incoming, connection: Box<Http1>, origin: Arc<Origin>) -> Self {
-        Self { source: Source::Http1 { incoming, connection, origin }, trouble: None }
+        Self { source: BodySource::Http1 { incoming, connection, origin }, trouble: None }
     }
 
     pub(crate) fn http2(incoming: Incoming, lease: StreamLease, origin: Arc<Origin>) -> Self {
         let slot = lease.open.add(incoming, origin.tick());
-        Self { source: Source::Http2 { slot, origin, _lease: lease }, trouble: None }
+        Self { source: BodySource::Http2 { slot, origin, _lease: lease }, trouble: None }
     }
 
     /// Releases the connection at once if the response has no body.
@@ -58,9 +58,9 @@ impl InboundBody {
 
     pub fn is_end(&self) -> bool {
         match &self.source {
-            Source::Http1 { .. } => false,
-            Source::Http2 { slot, .. } => self.trouble.is_none() && slot.is_end_stream(),
-            Source::Ended => self.trouble.is_none(),
+            BodySource::Http1 { .. } => false,
+            BodySource::Http2 { slot, .. } => self.trouble.is_none() && slot.is_end_stream(),
+            BodySource::Ended => self.trouble.is_none(),
         }
     }
 
@@ -95,17 +95,17 @@ impl InboundBody {
     fn gather(&mut self, context: &mut Context<'_>) -> Poll<Gathered> {
         let mut merged = Merged::default();
         let polled = match &mut self.source {
-            Source::Http1 { incoming, connection, .. } => {
+            BodySource::Http1 { incoming, connection, .. } => {
                 connection.poll_with(context, |context| step(poll_incoming(incoming, context), &mut merged))
             }
-            Source::Http2 { slot, origin, .. } => loop {
+            BodySource::Http2 { slot, origin, .. } => loop {
                 match step(slot.poll_frame(context, origin.tick()), &mut merged) {
                     Step::Progress => {}
                     Step::Starved => break Poll::Pending,
                     Step::Done(end) => break Poll::Ready(end),
                 }
             },
-            Source::Ended => Poll::Ready(End::Finished),
+            BodySource::Ended => Poll::Ready(End::Finished),
         };
         match polled {
             Poll::Ready(end) => Poll::Ready(Gathered { data: merged.into_bytes(), end }),
@@ -117,12 +117,12 @@ impl InboundBody {
     }
 
     fn is_read_out(&self) -> bool {
-        matches!(&self.source, Source::Http1 { incoming, .. } if incoming.is_end_stream())
+        matches!(&self.source, BodySource::Http1 { incoming, .. } if incoming.is_end_stream())
     }
 
     fn finish(&mut self, context: &mut Context<'_>) {
-        if let Source::Http1 { mut connection, origin, .. } =
-            std::mem::replace(&mut self.source, Source::Ended)
+        if let BodySource::Http1 { mut connection, origin, .. } =
+            std::mem::replace(&mut self.source, BodySource::Ended)
             && connection.poll_reusable(context)
         {
             origin.check_in(connection);
@@ -149,7 +149,7 @@ impl Body for InboundBody {
             End::More => {}
             End::Finished => self.finish(context),
             End::Broken(error) => {
-                self.source = Source::Ended;
+                self.source = BodySource::Ended;
                 if data.is_empty() {
                     return Poll::Ready(Some(Err(error)));
                 }
@@ -166,10 +166,10 @@ impl Body for InboundBody {
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            Source::Http1 { incoming, .. } => incoming.size_hint(),
-            Source::Http2 { slot, .. } => slot.size_hint(),
-            Source::Ended if self.trouble.is_none() => SizeHint::with_exact(0),
-            Source::Ended => SizeHint::default(),
+            BodySource::Http1 { incoming, .. } => incoming.size_hint(),
+            BodySource::Http2 { slot, .. } => slot.size_hint(),
+            BodySource::Ended if self.trouble.is_none() => SizeHint::with_exact(0),
+            BodySource::Ended => SizeHint::default(),
         }
     }
 }

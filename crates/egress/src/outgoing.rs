@@ -33,7 +33,7 @@ const KEPT: usize = 64 * 1024;
 #[derive(Clone)]
 pub(crate) enum Held {
     Rope(Rope),
-    Stream(Arc<Mutex<Source>>),
+    Stream(Arc<Mutex<ReplayableBody>>),
 }
 
 impl From<OutboundBody> for Held {
@@ -42,8 +42,14 @@ impl From<OutboundBody> for Held {
             OutboundBody::Parts(parts) => Self::Rope(Rope::new(parts)),
             OutboundBody::Streamed(stream) => {
                 let announced = stream.size_hint().exact();
-                let source =
-                    Source { stream, announced, kept: Some(Vec::new()), size: 0, ended: false, turn: 0 };
+                let source = ReplayableBody {
+                    stream,
+                    announced,
+                    kept: Some(Vec::new()),
+                    size: 0,
+                    ended: false,
+                    turn: 0,
+                };
                 Self::Stream(Arc::new(Mutex::new(source)))
             }
         }
@@ -69,7 +75,7 @@ impl Held {
     }
 }
 
-pub(crate) struct Source {
+pub(crate) struct ReplayableBody {
     stream: StreamedBody,
     announced: Option<u64>,
     /// Everything read so far; `None` once it exceeds `KEPT`.
@@ -80,7 +86,7 @@ pub(crate) struct Source {
     turn: usize,
 }
 
-impl Source {
+impl ReplayableBody {
     fn begin(&mut self) -> usize {
         self.turn += 1;
         self.turn
@@ -99,7 +105,7 @@ pub(crate) enum OutgoingBody {
     Rope(RopeBody),
     /// `next` is the index of the first buffered part that was not sent on this connection.
     Stream {
-        source: Arc<Mutex<Source>>,
+        source: Arc<Mutex<ReplayableBody>>,
         turn: usize,
         next: usize,
     },
@@ -150,7 +156,7 @@ impl Body for OutgoingBody {
 }
 
 fn poll_stream(
-    source: &mut Source,
+    source: &mut ReplayableBody,
     next: &mut usize,
     context: &mut Context<'_>,
 ) -> Poll<Option<Result<Frame<Rope>, BodyError>>> {

@@ -18,6 +18,7 @@ use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::prepare::prepare;
 use crate::responses::{read_usage, unsupported};
+use crate::routing::choose::SelectionMode;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
 
@@ -32,7 +33,7 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let prepared = prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let prepared = prepare(gateway, &arrival, body, &mut ticket, SelectionMode::DryRun).await?;
         served(&prepared.plan)?;
         // Forwarded as received: this operation has no output limit.
         let request = prepared.call.request.clone();
@@ -50,7 +51,7 @@ where
             body: formats::native(Surface::Converse(Format::Responses)).splice(&request, &target),
             format: Format::Responses,
             headers: prepared.call.forwarded.clone(),
-            patience: ticket.context.policy().request_timeout,
+            patience: ticket.context.policy().total_timeout(&lane.instance.limits),
             ..Ask::post()
         };
         ask::ask(gateway, &lane.target.instance, &lane.instance, question).await

@@ -21,6 +21,7 @@ use crate::call::response_headers::Refused;
 use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::prepare::prepare;
+use crate::routing::choose::SelectionMode;
 use crate::routing::routes::Lane;
 use crate::services::body_work::SMALL_BODY;
 
@@ -75,7 +76,7 @@ where
 {
     let mut ticket = Ticket::open(gateway, &arrival);
     let outcome = async {
-        let prepared = prepare(gateway, &arrival, body, &mut ticket, false).await?;
+        let prepared = prepare(gateway, &arrival, body, &mut ticket, SelectionMode::DryRun).await?;
         let Prepared { call, plan, .. } = prepared;
         let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
         // The provider cannot read state that the gateway sealed for the client.

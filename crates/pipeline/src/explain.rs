@@ -25,7 +25,7 @@ use crate::call::context::CallContext;
 use crate::call::receive::{self, Call};
 use crate::dispatch;
 use crate::gateway::Gateway;
-use crate::routing::choose::Ranked;
+use crate::routing::choose::{Ranked, SelectionContext, SelectionMode};
 use crate::routing::resolve::access::Access;
 use crate::routing::resolve::{self, Plan};
 use crate::routing::routes::Lane;
@@ -128,8 +128,8 @@ impl Explainer<'_> {
         principal.user_path = user_path.as_str().to_owned();
         let body = receive::receive(Full::new(body), &arrival.headers, gateway).await?;
         let mut call = receive::parse_here(body, arrival)?;
-        let circumstances = call.circumstances(gateway, arrival.request_id.number(), false);
-        explanation.request = Some(shown::request(&call, arrival, &circumstances));
+        let selection = call.selection(gateway, arrival.request_id.number(), SelectionMode::DryRun);
+        explanation.request = Some(shown::request(&call, arrival, &selection));
         let owner = self.owner(&caller, user_path.as_str());
         let mut context = CallContext::explained(gateway, snapshot, arrival, owner);
         self.look_back(&mut call, &caller, &context).await?;
@@ -139,13 +139,13 @@ impl Explainer<'_> {
         let resolved = resolve::resolve(&asking, &mut steps);
         let error = resolved.as_ref().err().map(shown::refusal);
         explanation.resolution = Some(Resolution { steps, error });
-        let mut ranked = resolved?.ranked(&circumstances);
+        let mut ranked = resolved?.ranked(&selection);
         context.resolve_policy(&call);
         let (call, unaffordable) =
             self.afford(call, &mut ranked, (&caller, user_path), &context, explanation)?;
         let plan = plan_of(&ranked);
         let reservation = reserve::reserve(&plan, &call);
-        self.dry_run(&call, &plan, &ranked, &context, &circumstances, explanation);
+        self.dry_run(&call, &plan, &ranked, &context, &selection, explanation);
         explanation.estimated_cost = Some(shown::cost(&reservation));
         match unaffordable.or(tokens_refused) {
             Some(fault) => Err(refused(fault, explanation)),
@@ -221,8 +221,8 @@ impl Explainer<'_> {
         let access = Access::new(&self.gateway.policy, &self.snapshot.routes, caller, &scope.user_path);
         let asking = afford::downgrade(self.gateway, access, call, selector);
         let resolved = resolve::resolve(&asking, &mut ()).ok()?;
-        let circumstances = call.circumstances(self.gateway, self.arrival.request_id.number(), false);
-        Some((selector.to_owned(), resolved.ranked(&circumstances)))
+        let selection = call.selection(self.gateway, self.arrival.request_id.number(), SelectionMode::DryRun);
+        Some((selector.to_owned(), resolved.ranked(&selection)))
     }
 
     fn shown(&self, room: &budgets::Headroom) -> BudgetRoom {
@@ -238,13 +238,13 @@ impl Explainer<'_> {
         plan: &Plan,
         ranked: &[Ranked<Arc<Lane>>],
         context: &CallContext,
-        circumstances: &crate::routing::choose::SelectionContext,
+        selection: &SelectionContext,
         explanation: &mut Explanation,
     ) {
-        let foreseen = dispatch::dry_run(call, &plan.lanes, context, circumstances.now);
+        let foreseen = dispatch::dry_run(call, &plan.lanes, context, selection.now);
         let candidates = ranked.iter().zip(&foreseen.prospects).enumerate();
         let candidates = candidates
-            .map(|(place, (candidate, prospect))| shown::candidate(place, candidate, prospect, circumstances))
+            .map(|(place, (candidate, prospect))| shown::candidate(place, candidate, prospect, selection))
             .collect();
         explanation.candidates = Some(candidates);
         explanation.decision = shown::decision(plan, &foreseen);

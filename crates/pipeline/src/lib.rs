@@ -33,6 +33,7 @@ use delivery::idempotency::{self, Turn};
 use delivery::reply::Reply;
 use gateway::Gateway;
 use prepare::{receive_call, route};
+use routing::choose::SelectionMode;
 
 /// Runs one call from its first byte to its last: read this function to know what the gateway does.
 ///
@@ -53,7 +54,7 @@ where
         Ok(Turn::Again(answer)) => return Ok(idempotency::replay(ticket, *answer)),
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    let prepared = match route(gateway, &arrival, parsed, &mut ticket, true).await {
+    let prepared = match route(gateway, &arrival, parsed, &mut ticket, SelectionMode::Live).await {
         Ok(prepared) => prepared,
         Err(fault) => return Err(ticket.refuse(fault)),
     };

@@ -1,9 +1,9 @@
 //! Rate limits of keys. A request is counted once its caller is known, its tokens when it is admitted; the tokens are
 //! corrected when the call is settled.
 
-mod bound;
 mod bucket;
 mod counts;
+mod limit_kind;
 mod limiter;
 mod rate_limit_headers;
 mod token_estimates;
@@ -25,8 +25,8 @@ use parking_lot::Mutex;
 use counts::{Counts, TakenTokens};
 use token_estimates::TokenEstimates;
 
-pub use bound::{Bound, TokenDemand, Unit};
 pub use counts::LimitStatus;
+pub use limit_kind::{LimitKind, TokenDemand, Unit};
 pub use limiter::Limiter;
 pub use rate_limit_headers::{RateLimitHeaders, refusal, seconds};
 pub use user_paths::{PATHS_PER_KEY, UserPaths};

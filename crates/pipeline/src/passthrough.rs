@@ -96,7 +96,7 @@ impl Journey {
         let Self { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id } = self;
         ticket.record_sent(&lane, &reservation);
         let gateway = ticket.gateway().clone();
-        let patience = ticket.context.policy().request_timeout;
+        let patience = ticket.context.policy().total_timeout(&instance.core.limits);
         let before = ticket.context.now();
         let makes = endpoint.makes.filter(|_| *method == Method::POST);
         let mut meter = PassthroughMeter::new(ticket, instance, endpoint.model, sent.clone(), purpose);
@@ -164,7 +164,7 @@ async fn answer(mut meter: PassthroughMeter, inbound: Inbound, method: &Method) 
     let coding = content_encoding::of(&theirs).filter(|_| *method != Method::HEAD);
     // A byte range of a compressed body cannot be decoded.
     if coding == Some(Coding::Unsupported) || (coding.is_some() && status == StatusCode::PARTIAL_CONTENT) {
-        let reason = "it is compressed in a way that was not asked for";
+        let reason = "its content encoding is not supported";
         let fault = fault::upstream_invalid_response(meter.instance(), reason);
         return Err(meter.refuse(fault));
     }

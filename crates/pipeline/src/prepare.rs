@@ -15,24 +15,25 @@ use crate::call::receive::Call;
 use crate::call::{authenticate, ownership, receive};
 use crate::gateway::Gateway;
 use crate::responses;
+use crate::routing::choose::SelectionMode;
 use crate::routing::resolve;
 use crate::routing::resolve::access::Access;
 use crate::snapshot::Snapshot;
 
-/// Authenticates, parses and routes a call. Unless it is `real`, no round-robin cursor is advanced.
+/// Authenticates, parses and routes a call. In a dry run, no round-robin cursor is advanced.
 pub(crate) async fn prepare<B>(
     gateway: &Gateway,
     arrival: &Arrival,
     body: B,
     ticket: &mut Ticket,
-    real: bool,
+    mode: SelectionMode,
 ) -> Result<Prepared, Fault>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
     let parsed = receive_call(gateway, arrival, body, ticket).await?;
-    route(gateway, arrival, parsed, ticket, real).await
+    route(gateway, arrival, parsed, ticket, mode).await
 }
 
 /// A parsed call, with its caller.
@@ -71,12 +72,12 @@ pub(crate) async fn route(
     arrival: &Arrival,
     parsed: ParsedCall,
     ticket: &mut Ticket,
-    real: bool,
+    mode: SelectionMode,
 ) -> Result<Prepared, Fault> {
     let ParsedCall { snapshot, caller, user_path, mut call } = parsed;
     responses::follow_up(&mut call, &caller, ticket).await?;
     refuse_others_objects(gateway, &caller, &call, ticket).await?;
-    if real {
+    if mode == SelectionMode::Live {
         call = ticket.audit.converses(&ticket.context, call).await?;
     }
     let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
@@ -84,7 +85,7 @@ pub(crate) async fn route(
     let resolved = resolve::resolve(&asking, &mut ())?;
     ticket.resolve_policy(&call);
     ticket.receipt.resolved(&snapshot.routes.names);
-    let plan = resolved.plan(|| call.circumstances(gateway, arrival.request_id.number(), real));
+    let plan = resolved.plan(|| call.selection(gateway, arrival.request_id.number(), mode));
     Ok(Prepared { snapshot, caller, user_path, call, plan })
 }
 

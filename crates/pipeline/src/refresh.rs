@@ -17,7 +17,7 @@ use domain::resources::Resource as _;
 use domain::resources::auth_key::AuthKey;
 use domain::resources::budget::BudgetKey;
 use domain::resources::budget_settings;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, ProviderSource};
 use domain::secret::Secret;
 use store::{Change, Store, StoreError};
 
@@ -35,7 +35,7 @@ use sections::{AuthKeys, BudgetSections, Compilation, RouteSections};
 /// The configuration that is not in storage: file, environment and flags.
 #[derive(Clone)]
 pub struct StaticConfig {
-    pub providers: Vec<(Provider, Source)>,
+    pub providers: Vec<(Provider, ProviderSource)>,
     /// Whether the demo provider is present; if unset, only when no other provider is configured.
     pub demo: Option<bool>,
     pub allow_private: bool,
@@ -89,7 +89,8 @@ impl Refresher {
     }
 
     fn log_overridden(&self, routes: &Routes) {
-        for instance in routes.instances.values().filter(|instance| instance.source == Source::Admin) {
+        for instance in routes.instances.values().filter(|instance| instance.source == ProviderSource::Admin)
+        {
             if let Some(source) = self.configured_source(instance.name()) {
                 let provider = instance.name();
                 tracing::warn!(

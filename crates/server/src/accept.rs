@@ -55,17 +55,17 @@ pub async fn serve(
     workers: &Workers,
 ) -> usize {
     let connections = TaskTracker::new();
-    let places = Arc::new(Semaphore::new(config.max_connections));
+    let slots = Arc::new(Semaphore::new(config.max_connections));
     let http1 = Arc::new(http1_builder(&config));
     loop {
         // Waits for a free connection slot before accepting, so that connections over the limit stay in the kernel's
         // backlog. `biased` polls the stop signal first: a busy listener cannot starve it.
-        let place = tokio::select! {
+        let slot = tokio::select! {
             biased;
             () = stopped(&mut stop) => break,
-            place = places.clone().acquire_owned() => place,
+            slot = slots.clone().acquire_owned() => slot,
         };
-        let Ok(place) = place else { break };
+        let Ok(slot) = slot else { break };
         let accepted = tokio::select! {
             biased;
             () = stopped(&mut stop) => break,
@@ -84,7 +84,7 @@ pub async fn serve(
                     http1,
                     config,
                     stop.clone(),
-                    ConnectionSlot::new(place, connections.token()),
+                    ConnectionSlot::new(slot, connections.token()),
                 );
                 workers.serve(&connections, serve);
             }
@@ -124,7 +124,7 @@ async fn connection(
     http1: Arc<http1::Builder>,
     config: ListenConfig,
     mut stop: watch::Receiver<bool>,
-    place: Arc<ConnectionSlot>,
+    slot: Arc<ConnectionSlot>,
 ) {
     let Ok(mut stream) = TcpStream::from_std(stream) else { return };
     let _ = stream.set_nodelay(true);
@@ -133,7 +133,7 @@ async fn connection(
         () = stopped(&mut stop) => return,
     };
     let Ok(Ok(Some(detected))) = detected else { return };
-    let client = Client { http_service, peer, place };
+    let client = Client { http_service, peer, slot };
     let io = WriteTimeoutStream::new(stream, detected.consumed, config.write_patience);
     // Boxed, so that the task holds the state of one protocol only and not the state that detection needed.
     let outcome = if detected.http2 {
@@ -151,7 +151,7 @@ async fn connection(
 struct Client {
     http_service: HttpService,
     peer: IpAddr,
-    place: Arc<ConnectionSlot>,
+    slot: Arc<ConnectionSlot>,
 }
 
 impl Client {
@@ -164,7 +164,7 @@ impl Client {
         B: Body<Data = Bytes, Error = hyper::Error> + Send + Unpin + 'static,
     {
         match framing::check(&request, &conflict) {
-            Ok(()) => self.http_service.answer(request, Some(self.peer), Some(self.place)).await,
+            Ok(()) => self.http_service.answer(request, Some(self.peer), Some(self.slot)).await,
             Err(fault) => Ok(self.http_service.refuse(&request, fault)),
         }
     }

@@ -50,7 +50,7 @@ impl HttpService {
         &self,
         request: Request<B>,
         client_ip: Option<IpAddr>,
-        place: Option<Arc<ConnectionSlot>>,
+        slot: Option<Arc<ConnectionSlot>>,
     ) -> Result<Response<Outgoing>, Infallible>
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
@@ -63,9 +63,9 @@ impl HttpService {
         }
         let trusted = &self.app.config.trusted_proxies;
         let client_ip = client_ip.map(|peer| client_address::resolve(peer, request.headers(), trusted));
-        let visit = RequestContext { request_id: request_id.clone(), client_ip, place };
+        let context = RequestContext { request_id: request_id.clone(), client_ip, slot };
         // Unwind safety is asserted because the request's state is dropped together with the panicked future.
-        let served = AssertUnwindSafe(self.serve(request, visit)).catch_unwind().await;
+        let served = AssertUnwindSafe(self.serve(request, context)).catch_unwind().await;
         let mut response = served.unwrap_or_else(|_| {
             tracing::error!(request_id = request_id.as_str(), "handler panicked");
             fault::answer(domain::fault::internal_error()).into_response().map(Outgoing::Framework)
@@ -92,7 +92,7 @@ impl HttpService {
             .unwrap_or_else(|| RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)))
     }
 
-    async fn serve<B>(&self, mut request: Request<B>, visit: RequestContext) -> Response<Outgoing>
+    async fn serve<B>(&self, mut request: Request<B>, context: RequestContext) -> Response<Outgoing>
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
@@ -100,10 +100,10 @@ impl HttpService {
         azure::rewrite(&mut request, &self.base_path);
         if request.method() == http::Method::POST && request.uri().path() == &*self.chat_path {
             // Boxed: the connection moves the future it polls several times.
-            return Box::pin(chat::complete(&self.app, visit, request)).await;
+            return Box::pin(chat::complete(&self.app, context, request)).await;
         }
         let mut request = request.map(Body::new);
-        request.extensions_mut().insert(visit);
+        request.extensions_mut().insert(context);
         match self.router.clone().call(request).await {
             Ok(response) => response.map(Outgoing::Framework),
             Err(never) => match never {},

@@ -19,7 +19,7 @@ pub struct RequestContext {
     pub request_id: RequestId,
     pub client_ip: Option<IpAddr>,
     /// The connection's slot. A handler that takes the connection over (WebSocket) keeps it.
-    pub place: Option<Arc<ConnectionSlot>>,
+    pub slot: Option<Arc<ConnectionSlot>>,
 }
 
 /// A slot of the connection limit: while it is held, the connection counts and a graceful shutdown waits for it.

@@ -49,17 +49,17 @@ pub async fn metrics(State(app): State<Arc<App>>, _: Authorized<Read<Metrics>>) 
     ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], page).into_response()
 }
 
-pub async fn not_found(uri: Uri, Extension(visit): Extension<RequestContext>) -> Problem {
+pub async fn not_found(uri: Uri, Extension(context): Extension<RequestContext>) -> Problem {
     let message = unknown_route::message(uri.path());
-    in_dialect_of(&uri, visit.request_id.as_str(), answer(faults::not_found(message)))
+    in_dialect_of(&uri, context.request_id.as_str(), answer(faults::not_found(message)))
 }
 
 pub async fn method_not_allowed(
     method: Method,
     uri: Uri,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
 ) -> Problem {
-    in_dialect_of(&uri, visit.request_id.as_str(), answer(faults::method_not_allowed(method.as_str())))
+    in_dialect_of(&uri, context.request_id.as_str(), answer(faults::method_not_allowed(method.as_str())))
 }
 
 /// Renders a problem in the API format of the path: clients of `/v1/messages` and `/v1beta` parse only Anthropic's and

@@ -46,9 +46,9 @@ impl Workers {
             tracker.spawn(connection);
             return;
         };
-        let place = WorkerSlot::take(&worker.connections);
+        let slot = WorkerSlot::take(&worker.connections);
         // Not an async block: it would store the connection twice, as captured and as awaited.
-        tracker.spawn_on(connection.map(|()| drop(place)), &worker.runtime);
+        tracker.spawn_on(connection.map(|()| drop(slot)), &worker.runtime);
     }
 }
 

@@ -25,7 +25,7 @@ use domain::receipt::{Audited, Opening, OpeningRef, Receipt};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use self::frame::Kind;
+use self::frame::RecordKind;
 use self::segment::Segment;
 use self::writer::{Appended, Room, Writer};
 use crate::journal_record;
@@ -99,7 +99,7 @@ impl Journal {
     /// Records that a call is about to be sent to a provider.
     pub fn open_call(&self, opening: OpeningRef<'_>) -> io::Result<()> {
         self.append(Room::ForOpenings, |buffer| {
-            frame::encode(buffer, Kind::Opening, |buffer| journal_record::opening(buffer, opening))
+            frame::encode(buffer, RecordKind::Opening, |buffer| journal_record::opening(buffer, opening))
         })
     }
 
@@ -110,7 +110,7 @@ impl Journal {
         let without = scarce.map(Audited::without_bodies);
         let audited = without.as_ref().or(receipt.audit.as_deref());
         self.append(Room::ForReceipts, |buffer| {
-            frame::encode(buffer, Kind::Receipt, |buffer| {
+            frame::encode(buffer, RecordKind::Receipt, |buffer| {
                 journal_record::receipt_with(buffer, receipt, audited)
             })
         })
@@ -200,7 +200,7 @@ impl Journal {
     /// Repeats an opening in the newest segment.
     fn carry(&self, payload: &[u8]) -> io::Result<()> {
         self.append(Room::Always, |buffer| {
-            frame::encode(buffer, Kind::Carried, |buffer| buffer.extend_from_slice(payload))
+            frame::encode(buffer, RecordKind::Carried, |buffer| buffer.extend_from_slice(payload))
         })
     }
 

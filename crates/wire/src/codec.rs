@@ -14,6 +14,6 @@ pub use client::{Broken, ClientCodec, Renderer, Rendering, RequestReader};
 pub use fields::{Fields, number};
 pub use id_generator::IdGenerator;
 pub use native::{Native, Served, carries_sealed_state};
-pub use request::{EchoedRequest, Places, Request};
+pub use request::{EchoedRequest, MemberIndexes, Request};
 pub use shape::RequestShape;
 pub use upstream::{Answer, AnswerReader, Class, Decoder, Decoding, Encoded, Seen, Target, UpstreamCodec};

@@ -10,7 +10,7 @@ use domain::usage::Usage;
 
 use crate::formats;
 use crate::json;
-pub use json_field_extractor::{JsonFieldExtractor, Member, Place, RequestField};
+pub use json_field_extractor::{JsonFieldExtractor, Member, MemberScope, RequestField};
 use lines::{Lines, Piece};
 pub use references::references_in;
 
@@ -103,14 +103,15 @@ impl Meter {
             let Some(value) = member.value else { return };
             match (member.name, member.place) {
                 ("usage" | "usageMetadata", _) => note_usage(&member, value, format, metered),
-                ("output_file_id" | "error_file_id", Place::Top) | ("id", Place::Within("file")) => {
+                ("output_file_id" | "error_file_id", MemberScope::Top)
+                | ("id", MemberScope::Within("file")) => {
                     metered.made.extend(text(value).filter(|id| !id.is_empty()));
                 }
-                (_, Place::Within("conversation" | "file")) => {}
+                (_, MemberScope::Within("conversation" | "file")) => {}
                 ("id" | "responseId", _) => keep_first(&mut metered.id, value),
                 ("model" | "modelVersion", _) => keep_first(&mut metered.model, value),
                 ("status", _) => metered.status = text(value).or(metered.status.take()),
-                ("type", Place::Top) => *kind = text(value),
+                ("type", MemberScope::Top) => *kind = text(value),
                 _ => {}
             }
         });
@@ -178,16 +179,16 @@ fn dialect(member: &Member<'_>, value: &[u8], known: Option<Format>) -> Option<F
         return None;
     }
     match member.place {
-        Place::Within("message") => Some(Format::Messages),
-        Place::Within(_) => Some(Format::Responses),
-        Place::Top if known == Some(Format::Messages) => known,
-        Place::Top if has(&["cache_creation_input_tokens", "cache_read_input_tokens"]) => {
+        MemberScope::Within("message") => Some(Format::Messages),
+        MemberScope::Within(_) => Some(Format::Responses),
+        MemberScope::Top if known == Some(Format::Messages) => known,
+        MemberScope::Top if has(&["cache_creation_input_tokens", "cache_read_input_tokens"]) => {
             Some(Format::Messages)
         }
-        Place::Top if has(&["total_tokens", "input_tokens_details", "output_tokens_details"]) => {
+        MemberScope::Top if has(&["total_tokens", "input_tokens_details", "output_tokens_details"]) => {
             Some(Format::Responses)
         }
-        Place::Top => Some(Format::Messages),
+        MemberScope::Top => Some(Format::Messages),
     }
 }
 

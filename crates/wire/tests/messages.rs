@@ -81,13 +81,13 @@ fn decoding(schema_tool: Option<&str>) -> Decoding {
         provider: "acme".into(),
         model: MODEL.into(),
         schema_tool: schema_tool.map(str::to_owned),
-        mint: IdGenerator::new("seed"),
+        ids: IdGenerator::new("seed"),
     }
 }
 
 fn rendering() -> Rendering {
     Rendering {
-        mint: IdGenerator::new("seed"),
+        ids: IdGenerator::new("seed"),
         created: 1,
         provider: "acme".into(),
         model: "some-model".into(),

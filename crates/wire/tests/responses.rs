@@ -64,7 +64,7 @@ pub fn decoding() -> Decoding {
         provider: "acme".into(),
         model: "gpt-5".into(),
         schema_tool: None,
-        mint: IdGenerator::new("seed"),
+        ids: IdGenerator::new("seed"),
     }
 }
 
@@ -73,7 +73,7 @@ pub fn rendering(tools: &[Tool], request: Value) -> Rendering {
     request["input"] = "x".into();
     let request = EchoedRequest::new(&client().peek(Bytes::from(request.to_string())).unwrap());
     Rendering {
-        mint: IdGenerator::new("0199"),
+        ids: IdGenerator::new("0199"),
         created: 1_750_000_000,
         provider: "mine".into(),
         model: "gpt-5".into(),

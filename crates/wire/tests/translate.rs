@@ -7,8 +7,8 @@ use std::sync::Arc;
 use bytes::BytesMut;
 use domain::call::Format;
 use domain::canon::{
-    Collector, Content, Media, OutputFormat, Part, Prompt, Reply, Role, Source, StopReason, Tool, ToolCall,
-    ToolChoice, ToolResult, Turn,
+    Collector, Content, Media, MediaSource, OutputFormat, Part, Prompt, Reply, Role, StopReason, Tool,
+    ToolCall, ToolChoice, ToolResult, Turn,
 };
 use domain::canon::{FunctionTool, Thinking};
 use domain::usage::{Tokens, Usage};
@@ -97,7 +97,7 @@ fn words() -> impl Strategy<Value = String> {
 
 fn part() -> impl Strategy<Value = Part> {
     let image = Media {
-        source: Source::Data("iVBORw0KGgo=".into()),
+        source: MediaSource::Data("iVBORw0KGgo=".into()),
         media_type: Some("image/png".into()),
         detail: None,
         name: None,
@@ -263,7 +263,7 @@ fn describe_reply(reply: &Reply) -> String {
 
 fn rendering() -> Rendering {
     Rendering {
-        mint: IdGenerator::new("seed"),
+        ids: IdGenerator::new("seed"),
         created: 1_700_000_000,
         provider: "acme".into(),
         model: "m".into(),
@@ -276,7 +276,7 @@ fn rendering() -> Rendering {
 }
 
 fn decoding() -> Decoding {
-    Decoding { provider: "acme".into(), model: "m".into(), schema_tool: None, mint: IdGenerator::new("seed") }
+    Decoding { provider: "acme".into(), model: "m".into(), schema_tool: None, ids: IdGenerator::new("seed") }
 }
 
 fn rendered(format: Format, reply: &Reply) -> bytes::Bytes {

@@ -11,7 +11,7 @@ pub struct Part {
     /// Cache breakpoint: the prompt up to and including this part should be cached.
     pub cache: Option<CacheMark>,
     /// Position in the client's body, for error messages: `messages[3].content[0]`.
-    pub place: Place,
+    pub place: BodyPath,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +35,7 @@ pub enum Content {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Media {
-    pub source: Source,
+    pub source: MediaSource,
     /// `image/png`, `application/pdf`; always present for embedded data, guessed or absent for URLs.
     pub media_type: Option<String>,
     /// Image resolution requested from the model: `low`, `high`, `auto`.
@@ -45,7 +45,7 @@ pub struct Media {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-pub enum Source {
+pub enum MediaSource {
     Url(String),
     /// Base64, as received.
     Data(String),
@@ -93,9 +93,9 @@ pub enum CacheMark {
 
 /// Position in the client's body. All places are equal, so that parts compare by content alone.
 #[derive(Clone, Debug, Default)]
-pub struct Place(pub String);
+pub struct BodyPath(pub String);
 
-impl PartialEq for Place {
+impl PartialEq for BodyPath {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -103,7 +103,7 @@ impl PartialEq for Place {
 
 impl Part {
     pub fn new(content: Content) -> Self {
-        Self { content, cache: None, place: Place::default() }
+        Self { content, cache: None, place: BodyPath::default() }
     }
 
     pub fn text(text: impl Into<String>) -> Self {
@@ -112,7 +112,7 @@ impl Part {
 
     #[must_use]
     pub fn at(mut self, place: impl Into<String>) -> Self {
-        self.place = Place(place.into());
+        self.place = BodyPath(place.into());
         self
     }
 

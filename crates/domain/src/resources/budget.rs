@@ -90,7 +90,7 @@ impl BudgetPolicy {
 /// The origin of the amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum BudgetSource {
     Config,
     Manual,
 }

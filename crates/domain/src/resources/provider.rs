@@ -129,7 +129,7 @@ fn enabled() -> bool {
 /// The origin of the configuration of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, utoipa::ToSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Source {
+pub enum ProviderSource {
     Config,
     Env,
     Admin,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::fault::{Place, SettingsFault};
+use super::fault::{FilePosition, SettingsFault};
 
 /// Adds the variables of `.env` that the environment does not set.
 pub fn overlay(
@@ -27,7 +27,7 @@ pub fn overlay(
             }
             Ok(None) => {}
             Err(message) => {
-                let place = Place { line: index + 1, column: 1 };
+                let place = FilePosition { line: index + 1, column: 1 };
                 faults.push(SettingsFault::new("the line", message).in_file(&path).at(Some(place)));
             }
         }

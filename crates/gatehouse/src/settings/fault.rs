@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 /// A position in a file; line and column start at one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct FilePosition {
     pub line: usize,
     pub column: usize,
 }
@@ -18,7 +18,7 @@ pub struct SettingsFault {
     /// Continues the key to a sentence.
     pub message: String,
     pub file: Option<PathBuf>,
-    pub place: Option<Place>,
+    pub place: Option<FilePosition>,
 }
 
 impl SettingsFault {
@@ -26,7 +26,7 @@ impl SettingsFault {
         Self { key: key.into(), message: message.into(), file: None, place: None }
     }
 
-    pub fn at(mut self, place: Option<Place>) -> Self {
+    pub fn at(mut self, place: Option<FilePosition>) -> Self {
         self.place = place;
         self
     }
@@ -41,7 +41,7 @@ impl fmt::Display for SettingsFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(file) = &self.file {
             write!(f, "{}:", file.display())?;
-            if let Some(Place { line, column }) = self.place {
+            if let Some(FilePosition { line, column }) = self.place {
                 write!(f, "{line}:{column}:")?;
             }
             f.write_str(" ")?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use super::expand::expand;
-use super::fault::{Place, SettingsFault};
+use super::fault::{FilePosition, SettingsFault};
 use super::nearest;
 use super::yaml::{self, Content, Entry, Node};
 use super::{SECTIONS, TABLE};
@@ -17,7 +17,7 @@ pub struct Given {
     /// The value as written, which is safe to show.
     pub raw: String,
     pub file: PathBuf,
-    pub place: Place,
+    pub place: FilePosition,
 }
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub struct Contents {
 pub struct ProviderEntry {
     pub name: String,
     pub file: PathBuf,
-    pub place: Place,
+    pub place: FilePosition,
     pub fields: BTreeMap<&'static str, Given>,
     pub headers: BTreeMap<String, String>,
 }
@@ -201,7 +201,7 @@ impl Walk<'_> {
         }
     }
 
-    fn unknown(&mut self, key: &str, place: Place, nearest: Option<String>) {
+    fn unknown(&mut self, key: &str, place: FilePosition, nearest: Option<String>) {
         let message = match nearest {
             Some(nearest) => format!("is not a setting; did you mean {nearest}?"),
             None => "is not a setting".to_owned(),
@@ -209,7 +209,7 @@ impl Walk<'_> {
         self.fault(key, &message, place);
     }
 
-    fn fault(&mut self, key: &str, message: &str, place: Place) -> Option<Given> {
+    fn fault(&mut self, key: &str, message: &str, place: FilePosition) -> Option<Given> {
         self.faults.push(SettingsFault::new(key, message).in_file(self.file).at(Some(place)));
         None
     }

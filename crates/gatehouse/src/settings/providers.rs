@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::resources::Resource as _;
-use domain::resources::provider::{Provider, Resilience, Source};
+use domain::resources::provider::{Provider, ProviderSource, Resilience};
 use domain::secret::Secret;
 
 use super::fault::SettingsFault;
@@ -19,7 +19,7 @@ pub const ENVIRONMENT_FIELDS: [(&str, &str); 4] = [
     ("_API_VERSION", "api_version"),
 ];
 
-type Instances = BTreeMap<String, (Provider, Source)>;
+type Instances = BTreeMap<String, (Provider, ProviderSource)>;
 
 /// Collects all instances, sorted by name. The environment completes and overrides an instance of the file with the
 /// same name and type.
@@ -29,11 +29,11 @@ pub fn gather(
     vendor_names: &[&str],
     warnings: &mut Vec<String>,
     faults: &mut Vec<SettingsFault>,
-) -> Vec<(Provider, Source)> {
+) -> Vec<(Provider, ProviderSource)> {
     let mut instances = Instances::new();
     for entry in written {
         let provider = from_file(entry, vendor_names, faults);
-        instances.insert(provider.name.clone(), (provider, Source::Config));
+        instances.insert(provider.name.clone(), (provider, ProviderSource::Config));
     }
     for (name, instance) in group(environment, vendor_names) {
         overlay(&mut instances, name, instance, warnings, faults);
@@ -110,9 +110,9 @@ fn overlay(
             instances.insert(name, (provider, source));
             return;
         }
-        Some((provider, _)) => (provider, Source::Env),
+        Some((provider, _)) => (provider, ProviderSource::Env),
         None if ["api_key", "base_url"].iter().any(|field| found.variables.contains_key(field)) => {
-            (empty(&name, found.provider_type), Source::Env)
+            (empty(&name, found.provider_type), ProviderSource::Env)
         }
         None => {
             let needed = variables.first().and_then(|variable| parse_name(variable, &[found.provider_type]));

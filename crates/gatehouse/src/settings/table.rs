@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use domain::resources::provider::{Provider, Source as ProviderSource};
+use domain::resources::provider::{Provider, ProviderSource};
 use domain::secret::Secret;
 
 use super::declare::declare;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use domain::resources::provider::{Resilience, Source};
+use domain::resources::provider::{ProviderSource, Resilience};
 
 use super::value::ByteSize;
 use super::*;
@@ -237,9 +237,9 @@ fn providers_from_the_environment() {
     assert_eq!(
         seen,
         [
-            ("openai", "openai", "one", Source::Env),
-            ("openai-eu-west", "openai", "two", Source::Env),
-            ("openai_compatible", "openai_compatible", "three", Source::Env),
+            ("openai", "openai", "one", ProviderSource::Env),
+            ("openai-eu-west", "openai", "two", ProviderSource::Env),
+            ("openai_compatible", "openai_compatible", "three", ProviderSource::Env),
         ]
     );
     assert_eq!(settings.providers[1].0.models, ["gpt-4o", "gpt-5"]);
@@ -264,8 +264,11 @@ providers:
 ";
     let settings = case().yaml(yaml).env("OPENAI_API_KEY", "key").env("OPENAI_MODELS", "c").settings();
     let [(lab, lab_source), (openai, openai_source)] = &settings.providers[..] else { panic!() };
-    assert_eq!((lab.provider_type.as_str(), lab.enabled, *lab_source), ("ollama", false, Source::Config));
-    assert_eq!((openai.base_url.as_str(), *openai_source), ("https://example.com/v1", Source::Env));
+    assert_eq!(
+        (lab.provider_type.as_str(), lab.enabled, *lab_source),
+        ("ollama", false, ProviderSource::Config)
+    );
+    assert_eq!((openai.base_url.as_str(), *openai_source), ("https://example.com/v1", ProviderSource::Env));
     assert_eq!(openai.models, ["c"]);
     assert_eq!(openai.headers["x-team"], "none");
     assert_eq!(openai.priority, -1);

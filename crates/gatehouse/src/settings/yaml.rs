@@ -2,14 +2,14 @@
 
 use serde_saphyr::granit_parser::{Event, Marker, Parser, ScalarStyle};
 
-use super::fault::{Place, SettingsFault};
+use super::fault::{FilePosition, SettingsFault};
 
 const MOST_LEVELS: usize = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub content: Content,
-    pub place: Place,
+    pub place: FilePosition,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -23,14 +23,14 @@ pub enum Content {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     pub key: String,
-    pub place: Place,
+    pub place: FilePosition,
     pub value: Node,
 }
 
 /// A collection whose end has not been reached.
 enum Open {
-    List(Vec<Node>, Place),
-    Map { entries: Vec<Entry>, key: Option<(String, Place)>, place: Place },
+    List(Vec<Node>, FilePosition),
+    Map { entries: Vec<Entry>, key: Option<(String, FilePosition)>, place: FilePosition },
 }
 
 /// Parses the single document of a file. Stops at the first fault, because nothing after a syntax error is reliable.
@@ -60,7 +60,7 @@ pub fn parse(text: &str) -> Result<Node, SettingsFault> {
             }
         }
     }
-    Ok(root.unwrap_or(Node { content: Content::Null, place: Place { line: 1, column: 1 } }))
+    Ok(root.unwrap_or(Node { content: Content::Null, place: FilePosition { line: 1, column: 1 } }))
 }
 
 fn push(open: &mut Vec<Open>, collection: Open) -> Result<Option<Node>, SettingsFault> {
@@ -102,16 +102,16 @@ impl Open {
     }
 }
 
-fn scalar(text: &str, style: ScalarStyle, place: Place) -> Node {
+fn scalar(text: &str, style: ScalarStyle, place: FilePosition) -> Node {
     let null = style == ScalarStyle::Plain && matches!(text, "" | "~" | "null" | "Null" | "NULL");
     Node { content: if null { Content::Null } else { Content::Scalar(text.to_owned()) }, place }
 }
 
-fn place(marker: &Marker) -> Place {
-    Place { line: marker.line(), column: marker.col() + 1 }
+fn place(marker: &Marker) -> FilePosition {
+    FilePosition { line: marker.line(), column: marker.col() + 1 }
 }
 
-fn fault(place: Place, message: &str) -> SettingsFault {
+fn fault(place: FilePosition, message: &str) -> SettingsFault {
     SettingsFault::new("YAML:", message).at(Some(place))
 }
 
@@ -119,7 +119,7 @@ fn fault(place: Place, message: &str) -> SettingsFault {
 mod tests {
     use super::*;
 
-    fn scalar_at(node: &Node, path: &str) -> Option<(String, Place)> {
+    fn scalar_at(node: &Node, path: &str) -> Option<(String, FilePosition)> {
         let mut node = node;
         for part in path.split('.') {
             let Content::Map(entries) = &node.content else { return None };
@@ -134,8 +134,11 @@ mod tests {
     #[test]
     fn scalars_keep_their_text_and_place() {
         let tree = parse("server:\n  port: 0123\nquoted: \"1.10\"\nnothing: ~\nlist: [a, b]\n").unwrap();
-        assert_eq!(scalar_at(&tree, "server.port"), Some(("0123".into(), Place { line: 2, column: 9 })));
-        assert_eq!(scalar_at(&tree, "quoted"), Some(("1.10".into(), Place { line: 3, column: 9 })));
+        assert_eq!(
+            scalar_at(&tree, "server.port"),
+            Some(("0123".into(), FilePosition { line: 2, column: 9 }))
+        );
+        assert_eq!(scalar_at(&tree, "quoted"), Some(("1.10".into(), FilePosition { line: 3, column: 9 })));
         assert_eq!(scalar_at(&tree, "nothing"), None);
     }
 

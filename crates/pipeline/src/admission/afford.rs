@@ -14,6 +14,7 @@ use crate::admission::reserve::WorstCost;
 use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};
 use crate::call::receive::Call;
 use crate::gateway::Gateway;
+use crate::routing::choose::SelectionMode;
 use crate::routing::resolve::access::Access;
 use crate::routing::resolve::{self, Asking, Plan};
 
@@ -157,7 +158,7 @@ fn downgraded(gateway: &Gateway, draw: u64, prepared: &Prepared, exceeded: &Exce
     let access = Access::new(&gateway.policy, &snapshot.routes, caller, user_path);
     let asking = downgrade(gateway, access, call, exceeded.downgrade_to.as_deref()?);
     let resolved = resolve::resolve(&asking, &mut ()).ok()?;
-    Some(resolved.plan(|| call.circumstances(gateway, draw, true)))
+    Some(resolved.plan(|| call.selection(gateway, draw, SelectionMode::Live)))
 }
 
 pub fn downgrade<'a>(

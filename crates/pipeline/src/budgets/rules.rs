@@ -7,7 +7,7 @@ use std::sync::Arc;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::period::Anchors;
-use domain::resources::budget::{Budget, BudgetKey, BudgetPolicy, Source};
+use domain::resources::budget::{Budget, BudgetKey, BudgetPolicy, BudgetSource};
 use domain::resources::budget_settings::BudgetSettings;
 use domain::user_path::UserPath;
 
@@ -15,7 +15,7 @@ use domain::user_path::UserPath;
 pub struct Rule {
     pub key: BudgetKey,
     pub amount: Nanos,
-    pub source: Source,
+    pub source: BudgetSource,
     /// Spending before this time does not count.
     pub last_reset_at: Option<Timestamp>,
     pub policy: BudgetPolicy,
@@ -80,7 +80,7 @@ impl From<BudgetKey> for ClosedScope {
 }
 
 impl Rule {
-    pub fn new(key: BudgetKey, amount: Nanos, source: Source) -> Self {
+    pub fn new(key: BudgetKey, amount: Nanos, source: BudgetSource) -> Self {
         Self {
             key,
             amount,
@@ -152,7 +152,7 @@ impl Rules {
         settings: &BudgetSettings,
     ) -> Self {
         let rule = |(key, amount): &(BudgetKey, Nanos)| {
-            (key.clone(), Rule::new(key.clone(), *amount, Source::Config))
+            (key.clone(), Rule::new(key.clone(), *amount, BudgetSource::Config))
         };
         let mut rules: BTreeMap<BudgetKey, Rule> = configured.iter().map(rule).collect();
         for budget in stored {
@@ -160,7 +160,7 @@ impl Rules {
             match (budget.amount, rules.get_mut(&key)) {
                 (Some(amount), _) => {
                     let Budget { last_reset_at, policy, .. } = budget;
-                    let rule = Rule::new(key.clone(), amount, Source::Manual);
+                    let rule = Rule::new(key.clone(), amount, BudgetSource::Manual);
                     rules.insert(key, Rule { last_reset_at, policy, ..rule });
                 }
                 (None, Some(rule)) => rule.last_reset_at = budget.last_reset_at,

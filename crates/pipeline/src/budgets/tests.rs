@@ -7,7 +7,7 @@ use std::sync::Arc;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::period::{Anchors, Period, TimeOfDay};
-use domain::resources::budget::{BudgetKey, BudgetPolicy, OnExhausted, OnTight, Source};
+use domain::resources::budget::{BudgetKey, BudgetPolicy, BudgetSource, OnExhausted, OnTight};
 use domain::user_path::UserPath;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn key(path: &str, period: Period, tenant: Option<&str>) -> BudgetKey {
 }
 
 fn rule(path: &str, period: Period, amount: i64) -> Rule {
-    Rule::new(key(path, period, None), Nanos(amount), Source::Manual)
+    Rule::new(key(path, period, None), Nanos(amount), BudgetSource::Manual)
 }
 
 fn rules(budgets: Vec<Rule>) -> Rules {

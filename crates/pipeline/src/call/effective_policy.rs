@@ -92,13 +92,18 @@ impl EffectivePolicy {
     pub fn at(&self, own: &Limits) -> TargetPolicy {
         let answer_timeout = match self.streams {
             true => own.first_byte.unwrap_or(self.first_event_timeout),
-            false => own.total.unwrap_or(self.request_timeout),
+            false => self.total_timeout(own),
         };
         TargetPolicy {
             answer_timeout,
             idle_timeout: own.idle.unwrap_or(self.stream_idle_timeout),
             retries: Retries { most: own.retries.unwrap_or(self.retries.most), ..self.retries },
         }
+    }
+
+    /// The time for a complete answer of a target.
+    pub fn total_timeout(&self, own: &Limits) -> Duration {
+        own.total.unwrap_or(self.request_timeout)
     }
 
     /// The time for all attempts together: the configured one, or the longest that one of the targets is given.

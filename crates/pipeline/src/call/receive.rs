@@ -20,7 +20,7 @@ use crate::call::arrival::Arrival;
 use crate::call::previous::Previous;
 use crate::gateway::Gateway;
 use crate::policy::Policy;
-use crate::routing::choose::SelectionContext;
+use crate::routing::choose::{SelectionContext, SelectionMode};
 use crate::routing::resolve::Asking;
 use crate::routing::resolve::access::Access;
 use crate::routing::resolve::fallback::{Asks, Needs};
@@ -73,10 +73,10 @@ impl Call {
     }
 
     /// The inputs of target selection. The seed comes from the call, so that the selection can be reproduced.
-    pub fn circumstances(&self, gateway: &Gateway, seed: u64, real: bool) -> SelectionContext {
+    pub fn selection(&self, gateway: &Gateway, seed: u64, mode: SelectionMode) -> SelectionContext {
         let input_tokens = catalog::estimate_tokens_from_bytes(self.request.body.len() as u64);
         let output_tokens = self.request.max_output.unwrap_or(ASSUMED_OUTPUT);
-        SelectionContext { now: gateway.clock.tick(), seed, input_tokens, output_tokens, real }
+        SelectionContext { now: gateway.clock.tick(), seed, input_tokens, output_tokens, mode }
     }
 
     /// The facts about the request that decide its cost and its targets.

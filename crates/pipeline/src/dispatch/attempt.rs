@@ -131,7 +131,7 @@ fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     if media_type(headers).starts_with(expected.as_bytes()) {
         return Ok(());
     }
-    Err(unexpected_type(lane, headers, "a stream was asked for and something else came"))
+    Err(unexpected_type(lane, headers, "expected an event stream, got another content type"))
 }
 
 /// Rejects non-JSON content types; a missing one is accepted.
@@ -140,7 +140,7 @@ fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
     if media_type.is_empty() || media_type.windows(4).any(|part| part == b"json") {
         return Ok(());
     }
-    Err(unexpected_type(lane, headers, "a document was asked for and something else came"))
+    Err(unexpected_type(lane, headers, "expected JSON, got another content type"))
 }
 
 /// The error for a response of another content type. A web page comes from a proxy in front of a provider: no model has
@@ -182,7 +182,8 @@ fn read(instance: &str, response_mode: ResponseMode, bytes: Bytes) -> Result<Ans
     let reader = response_mode.upstream();
     let unreadable = |fault, usage| Box::new(Unreadable { fault, usage });
     let answer = reader.read_answer(&bytes).map_err(|_| {
-        let fault = fault::upstream_invalid_response(instance, "it is not what was asked for");
+        let fault =
+            fault::upstream_invalid_response(instance, "the body is not a valid response of this API");
         unreadable(fault, reader.find_usage(&bytes))
     })?;
     if let Some(error) = &answer.error {

@@ -40,7 +40,7 @@ async fn send(request: ContinuationRequest<'_>) -> Option<Continuation> {
 /// Seeds the generated tool call ids anew: they must differ from those before the interruption.
 fn with_own_ids(mut prepared: PreparedRequest, ticket: &Ticket, number: u32) -> PreparedRequest {
     if let ResponseMode::Translated(translation) = &mut prepared.response_mode {
-        translation.decoding.mint = IdGenerator::new(format!("{}r{number}", ticket.context.seed()));
+        translation.decoding.ids = IdGenerator::new(format!("{}r{number}", ticket.context.seed()));
     }
     prepared
 }

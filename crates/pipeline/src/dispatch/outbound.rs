@@ -153,7 +153,7 @@ fn translate(
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = formats::upstream(upstream).encode(&prompt, &target(call, lane))?;
     refuse_dropped(&encoded.dropped, lane, context)?;
-    let mint = IdGenerator::new(context.seed());
+    let ids = IdGenerator::new(context.seed());
     let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
     let translation = Translation {
         upstream: formats::upstream(upstream),
@@ -163,10 +163,10 @@ fn translate(
             provider: provider.clone(),
             model: model.clone(),
             schema_tool: encoded.schema_tool,
-            mint: mint.clone(),
+            ids: ids.clone(),
         },
         rendering: Rendering {
-            mint,
+            ids,
             created: context.created(),
             provider,
             model,

@@ -55,7 +55,7 @@ pub fn principal(caller: &Principal) -> PrincipalView {
     }
 }
 
-pub fn request(call: &Call, arrival: &Arrival, circumstances: &SelectionContext) -> RequestView {
+pub fn request(call: &Call, arrival: &Arrival, selection: &SelectionContext) -> RequestView {
     let request = &call.request;
     RequestView {
         request_id: arrival.request_id.as_str().to_owned(),
@@ -64,7 +64,7 @@ pub fn request(call: &Call, arrival: &Arrival, circumstances: &SelectionContext)
         model: request.model.clone(),
         provider: request.provider_hint.clone(),
         stream: call.stream,
-        input_tokens_estimate: circumstances.input_tokens,
+        input_tokens_estimate: selection.input_tokens,
         max_output: request.max_output,
     }
 }
@@ -107,7 +107,7 @@ pub fn candidate(
     place: usize,
     ranked: &Ranked<Arc<Lane>>,
     prospect: &TargetOutlook,
-    circumstances: &SelectionContext,
+    selection: &SelectionContext,
 ) -> Candidate {
     let lane = &ranked.choice;
     let target = &lane.target;
@@ -117,7 +117,7 @@ pub fn candidate(
         Availability::Cooling { until, .. } => ("cooling", Some(until)),
         Availability::Open { until } => ("open", Some(until)),
     };
-    let cost = lane.cost(circumstances.input_tokens, circumstances.output_tokens);
+    let cost = lane.cost(selection.input_tokens, selection.output_tokens);
     Candidate {
         position: place + 1,
         provider_name: target.instance.to_string(),
@@ -127,7 +127,7 @@ pub fn candidate(
         score: ranked.score.filter(|score| score.is_finite()),
         reason: ranked.reason.to_string(),
         availability,
-        retry_in_ms: until.map(|until| millis(until.saturating_sub(circumstances.now))),
+        retry_in_ms: until.map(|until| millis(until.saturating_sub(selection.now))),
         price_known: lane.price().is_some(),
         estimated_cost: cost.map(|nanos| Nanos(nanos).usd()),
         dialect: prospect.dialect.map(|dialect| match dialect {

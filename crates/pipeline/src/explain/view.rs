@@ -97,13 +97,13 @@ pub struct Candidate {
     pub price_known: bool,
     /// US dollars, at the output asked for.
     pub estimated_cost: Option<f64>,
-    /// native, or translated:<format>; null where it cannot be asked.
+    /// native, or translated:<format>; null if the target cannot be called.
     pub dialect: Option<String>,
     /// Why the answer is translated and its bytes are not forwarded: formats_differ, resumable_stream or sealed_state.
     /// Absent if they are.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_canonical: Option<&'static str>,
-    /// Parameters that it cannot be told.
+    /// Parameters that the target's format cannot express.
     pub dropped: Vec<String>,
     /// Why it could not serve this call.
     pub error: Option<Refusal>,
@@ -128,7 +128,7 @@ pub struct Decision {
     pub first: Option<String>,
     /// Selectors, each tried when those before it have failed.
     pub would_try: Vec<String>,
-    /// What the client would be told before anything is sent.
+    /// The error that the client would receive before anything is sent.
     pub error: Option<Refusal>,
 }
 

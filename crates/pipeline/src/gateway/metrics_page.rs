@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::Gateway;
 use crate::routing::health::{BreakerState, Health};
-use crate::services::metrics::exposition::{Kind, Reading, Readings, Sample};
+use crate::services::metrics::exposition::{Reading, ReadingKind, Readings, Sample};
 use crate::services::metrics::{UNLISTED, process};
 
 /// Values of the metrics page that the server supplies.
@@ -33,7 +33,7 @@ fn build_info(gateway: &Gateway, surroundings: &Surroundings) -> Reading {
         ("edition", gateway.capabilities.edition.as_str().to_owned()),
     ];
     let samples = vec![Sample { labels, value: 1.0 }];
-    Reading { name: "gatehouse_build", help: "Version and edition", kind: Kind::Info, samples }
+    Reading { name: "gatehouse_build", help: "Version and edition", kind: ReadingKind::Info, samples }
 }
 
 fn journal(gateway: &Gateway) -> [Reading; 4] {
@@ -71,7 +71,7 @@ fn breakers(gateway: &Gateway) -> Reading {
     });
     let help = "Circuit breaker of a target: 0 closed, 1 half open, 2 open";
     let samples = samples.collect();
-    Reading { name: "gatehouse_circuit_breaker_state", help, kind: Kind::Gauge, samples }
+    Reading { name: "gatehouse_circuit_breaker_state", help, kind: ReadingKind::Gauge, samples }
 }
 
 fn worst_state(gateway: &Gateway, provider: &str, model: &str, now: Duration) -> f64 {
@@ -96,5 +96,5 @@ fn budgets(gateway: &Gateway) -> Reading {
         Sample { labels, value: (status.spent + status.reserved).0 as f64 / amount }
     });
     let help = "Share of a budget that is spent or reserved in its current period";
-    Reading { name: "gatehouse_budget_use_ratio", help, kind: Kind::Gauge, samples: samples.collect() }
+    Reading { name: "gatehouse_budget_use_ratio", help, kind: ReadingKind::Gauge, samples: samples.collect() }
 }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use domain::resources::auth_key::RateLimits;
 
-use super::bound::{Bound, DAY, MINUTE, Unit};
 use super::bucket::{Charge, TokenBucket};
+use super::limit_kind::{DAY, LimitKind, MINUTE, Unit};
 use super::window::Window;
 
 /// The time to wait for a call in flight to end.
@@ -26,7 +26,7 @@ pub struct Counts {
 /// The status of one limit of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LimitStatus {
-    pub bound: Bound,
+    pub bound: LimitKind,
     pub limit: u64,
     pub remaining: u64,
     /// Time until more remains or, for `tokens_per_minute`, until all does; zero if nothing is used.
@@ -145,13 +145,13 @@ impl Counts {
 
     /// The status of each limit that is set, for the next call.
     pub fn statuses(&self, limits: &RateLimits) -> impl Iterator<Item = LimitStatus> {
-        let set = |bound: Bound| Some((bound, bound.of(limits)?));
-        Bound::ALL.into_iter().filter_map(set).map(|(bound, limit)| match bound {
-            Bound::RequestsPerMinute => self.within(bound, limit, &self.requests_per_minute),
-            Bound::RequestsPerDay => self.within(bound, limit, &self.requests_per_day),
-            Bound::TokensPerMinute => self.bucket(limit),
-            Bound::TokensPerDay => self.within(bound, limit, &self.tokens_per_day),
-            Bound::ParallelRequests => places(limit, self.under_way),
+        let set = |bound: LimitKind| Some((bound, bound.of(limits)?));
+        LimitKind::ALL.into_iter().filter_map(set).map(|(bound, limit)| match bound {
+            LimitKind::RequestsPerMinute => self.within(bound, limit, &self.requests_per_minute),
+            LimitKind::RequestsPerDay => self.within(bound, limit, &self.requests_per_day),
+            LimitKind::TokensPerMinute => self.bucket(limit),
+            LimitKind::TokensPerDay => self.within(bound, limit, &self.tokens_per_day),
+            LimitKind::ParallelRequests => places(limit, self.under_way),
         })
     }
 
@@ -160,7 +160,7 @@ impl Counts {
     pub fn tightest(&self, limits: &RateLimits, own: u64) -> Option<LimitStatus> {
         let others = self.under_way.saturating_sub(own);
         let beside = |status: LimitStatus| match status.bound {
-            Bound::ParallelRequests => places(status.limit, others),
+            LimitKind::ParallelRequests => places(status.limit, others),
             _ => status,
         };
         let by_part = |a: &LimitStatus, b: &LimitStatus| {
@@ -172,7 +172,7 @@ impl Counts {
     }
 
     /// The status of a sliding window, which admits while its sum is below the limit.
-    fn within(&self, bound: Bound, limit: u64, window: &Window) -> LimitStatus {
+    fn within(&self, bound: LimitKind, limit: u64, window: &Window) -> LimitStatus {
         let used = window.used();
         let until = |at_most: u64| window.until(self.latest, at_most);
         LimitStatus {
@@ -187,7 +187,7 @@ impl Counts {
     fn bucket(&self, limit: u64) -> LimitStatus {
         let bucket = &self.tokens_per_minute;
         LimitStatus {
-            bound: Bound::TokensPerMinute,
+            bound: LimitKind::TokensPerMinute,
             limit,
             remaining: bucket.remaining(),
             reset: bucket.until_full(),
@@ -203,7 +203,7 @@ pub fn longest_wait(statuses: impl Iterator<Item = LimitStatus>) -> Option<Limit
 
 fn places(limit: u64, under_way: u64) -> LimitStatus {
     LimitStatus {
-        bound: Bound::ParallelRequests,
+        bound: LimitKind::ParallelRequests,
         limit,
         remaining: limit.saturating_sub(under_way),
         reset: if under_way == 0 { Duration::ZERO } else { PAUSE },

@@ -5,8 +5,8 @@ use std::time::Duration;
 use domain::fault::{self, Fault};
 use http::{HeaderMap, HeaderName, HeaderValue};
 
-use super::bound::Bound;
 use super::counts::LimitStatus;
+use super::limit_kind::LimitKind;
 
 const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
 const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
@@ -16,7 +16,7 @@ const SCOPE: HeaderName = HeaderName::from_static("x-ratelimit-scope");
 /// The limit that is reported to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RateLimitHeaders {
-    bound: Bound,
+    bound: LimitKind,
     limit: u64,
     remaining: u64,
     /// Whole seconds: until more remains, or until a refused call can be retried. For `tokens_per_minute`, until the
@@ -27,7 +27,7 @@ pub struct RateLimitHeaders {
 impl From<LimitStatus> for RateLimitHeaders {
     fn from(status: LimitStatus) -> Self {
         let LimitStatus { bound, limit, remaining, reset, wait } = status;
-        let wait = wait.filter(|_| bound != Bound::TokensPerMinute);
+        let wait = wait.filter(|_| bound != LimitKind::TokensPerMinute);
         Self { bound, limit, remaining, reset: seconds(wait.unwrap_or(reset)) }
     }
 }
@@ -51,14 +51,14 @@ pub fn refusal(status: &LimitStatus) -> Fault {
     let LimitStatus { bound, limit, wait, .. } = *status;
     let wait = wait.unwrap_or_default();
     let limited = match bound {
-        Bound::RequestsPerMinute => "requests per minute",
-        Bound::RequestsPerDay => "requests per day",
-        Bound::TokensPerMinute => "tokens per minute",
-        Bound::TokensPerDay => "tokens per day",
-        Bound::ParallelRequests => "parallel requests",
+        LimitKind::RequestsPerMinute => "requests per minute",
+        LimitKind::RequestsPerDay => "requests per day",
+        LimitKind::TokensPerMinute => "tokens per minute",
+        LimitKind::TokensPerDay => "tokens per day",
+        LimitKind::ParallelRequests => "parallel requests",
     };
     let retry = match bound {
-        Bound::ParallelRequests => "Retry when one of them has ended.".to_owned(),
+        LimitKind::ParallelRequests => "Retry when one of them has ended.".to_owned(),
         _ => format!("Retry in {} s.", seconds(wait)),
     };
     let message = format!("Rate limit reached: {limit} {limited} for this key. {retry}");

@@ -14,9 +14,9 @@ use proptest::prelude::*;
 use domain::usage::Tokens;
 
 use super::TokenDemand;
-use super::bound::{Bound, DAY, MINUTE};
 use super::bucket::{Charge, TokenBucket};
 use super::counts::{Counts, LimitStatus, TakenTokens};
+use super::limit_kind::{DAY, LimitKind, MINUTE};
 use super::limiter::Limiter;
 use super::rate_limit_headers::refusal;
 use super::token_estimates::TokenEstimates;
@@ -81,9 +81,9 @@ fn parallel(places: u64) -> RateLimits {
     RateLimits { max_parallel_requests: Some(places), ..RateLimits::default() }
 }
 
-fn length(bound: Bound) -> Duration {
+fn length(bound: LimitKind) -> Duration {
     match bound {
-        Bound::RequestsPerMinute | Bound::TokensPerMinute => MINUTE,
+        LimitKind::RequestsPerMinute | LimitKind::TokensPerMinute => MINUTE,
         _ => DAY,
     }
 }
@@ -127,7 +127,7 @@ proptest! {
                 admitted.push(now);
             }
         }
-        for (bound, limit) in [(Bound::RequestsPerMinute, per_minute), (Bound::RequestsPerDay, per_day)] {
+        for (bound, limit) in [(LimitKind::RequestsPerMinute, per_minute), (LimitKind::RequestsPerDay, per_day)] {
             let Some(limit) = limit else { continue };
             for at in &admitted {
                 let held = taken(&admitted, *at, *at + length(bound));
@@ -312,7 +312,7 @@ fn tokens_per_day_admit_while_less_than_the_limit_was_used() {
     let refused = use_tokens(&mut counts, 1, seconds(3)).unwrap_err();
     assert_eq!(
         (refused.bound, refused.remaining, refused.wait),
-        (Bound::TokensPerDay, 0, Some(seconds(86_399)))
+        (LimitKind::TokensPerDay, 0, Some(seconds(86_399)))
     );
     use_tokens(&mut counts, 1, seconds(86_402)).unwrap();
 }
@@ -323,7 +323,7 @@ fn the_limit_that_takes_longest_refuses() {
     let mut counts = Counts::default();
     counts.admit_request(&limits, seconds(5)).unwrap();
     let refused = counts.admit_request(&limits, seconds(6)).unwrap_err();
-    assert_eq!((refused.bound, refused.wait), (Bound::RequestsPerDay, Some(seconds(86_399))));
+    assert_eq!((refused.bound, refused.wait), (LimitKind::RequestsPerDay, Some(seconds(86_399))));
     let fault = refusal(&refused);
     assert_eq!(
         (fault.status, fault.code.as_str(), fault.retry_after),
@@ -343,11 +343,11 @@ fn the_tightest_limit_is_told() {
         let status = counts.tightest(&limits, 1).unwrap();
         (status.bound, status.remaining, status.reset)
     };
-    assert_eq!(tightest(&counts), (Bound::TokensPerMinute, 100, seconds(54)), "until it is full");
+    assert_eq!(tightest(&counts), (LimitKind::TokensPerMinute, 100, seconds(54)), "until it is full");
     counts.correct(&mut taken, 10, seconds(10));
     assert_eq!(
         tightest(&counts),
-        (Bound::RequestsPerMinute, 3, seconds(60)),
+        (LimitKind::RequestsPerMinute, 3, seconds(60)),
         "not the place it holds itself"
     );
     assert_eq!(Counts::default().tightest(&per_minute(4), 1).map(|told| told.reset), Some(Duration::ZERO));
@@ -450,7 +450,7 @@ fn racing_calls_do_not_overrun() {
                             inside.fetch_sub(1, Ordering::SeqCst);
                             permit.settle(&Tokens::default());
                         }
-                        Err(status) if status.bound == Bound::RequestsPerMinute => break,
+                        Err(status) if status.bound == LimitKind::RequestsPerMinute => break,
                         Err(_) => std::thread::yield_now(),
                     }
                 }

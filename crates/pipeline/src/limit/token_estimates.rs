@@ -8,7 +8,7 @@ use std::time::Duration;
 use foldhash::HashMap;
 use parking_lot::Mutex;
 
-use super::bound::TokenDemand;
+use super::limit_kind::TokenDemand;
 
 /// Weight of the newest call in the exponentially weighted means.
 const WEIGHT: f64 = 1.0 / 8.0;

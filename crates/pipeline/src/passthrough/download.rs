@@ -16,7 +16,7 @@ use crate::services::content_encoding::Decoder;
 
 /// The response body. Dropping it before its end cancels the upstream request.
 pub struct Download {
-    source: Source,
+    source: DownloadSource,
     /// Decompresses the answer, if the provider compressed it.
     decoder: Option<Decoder>,
     meter: PassthroughMeter,
@@ -27,7 +27,7 @@ pub struct Download {
     heard: Instant,
 }
 
-enum Source {
+enum DownloadSource {
     Upstream(Box<InboundBody>),
     Whole(Bytes),
     /// The provider broke off; the error is returned on the next poll.
@@ -44,9 +44,9 @@ impl Download {
     ) -> Self {
         let source = if body.is_end() {
             meter.complete();
-            Source::Ended
+            DownloadSource::Ended
         } else {
-            Source::Upstream(Box::new(body))
+            DownloadSource::Upstream(Box::new(body))
         };
         Self { source, decoder, meter, idle, timer: None, heard: Instant::now() }
     }
@@ -56,7 +56,14 @@ impl Download {
         meter.feed(&bytes);
         meter.complete();
         let idle = Duration::ZERO;
-        Self { source: Source::Whole(bytes), decoder: None, meter, idle, timer: None, heard: Instant::now() }
+        Self {
+            source: DownloadSource::Whole(bytes),
+            decoder: None,
+            meter,
+            idle,
+            timer: None,
+            heard: Instant::now(),
+        }
     }
 
     /// Ends the body with an error instead of its terminator, so that a partial answer is not taken for a complete
@@ -65,7 +72,7 @@ impl Download {
     fn cut(&mut self, fault: Fault, context: &Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
         self.meter.break_off(&fault);
         self.decoder = None;
-        self.source = Source::Broken(Box::new(fault));
+        self.source = DownloadSource::Broken(Box::new(fault));
         context.waker().wake_by_ref();
         Poll::Pending
     }
@@ -85,7 +92,7 @@ impl Download {
         let data = self.meter.clean(data, last);
         self.meter.feed(&data);
         if last {
-            self.source = Source::Ended;
+            self.source = DownloadSource::Ended;
             self.meter.complete();
         }
         (!data.is_empty()).then(|| Frame::data(data))
@@ -129,16 +136,16 @@ impl Body for Download {
                 }
             }
             let body = match &mut self.source {
-                Source::Upstream(body) => body,
-                Source::Ended => return Poll::Ready(None),
-                Source::Broken(fault) => {
+                DownloadSource::Upstream(body) => body,
+                DownloadSource::Ended => return Poll::Ready(None),
+                DownloadSource::Broken(fault) => {
                     let error = io::Error::other(std::mem::take(&mut fault.message));
-                    self.source = Source::Ended;
+                    self.source = DownloadSource::Ended;
                     return Poll::Ready(Some(Err(error)));
                 }
-                Source::Whole(bytes) => {
+                DownloadSource::Whole(bytes) => {
                     let bytes = std::mem::take(bytes);
-                    self.source = Source::Ended;
+                    self.source = DownloadSource::Ended;
                     return Poll::Ready((!bytes.is_empty()).then(|| Ok(Frame::data(bytes))));
                 }
             };
@@ -180,22 +187,22 @@ impl Body for Download {
 
     fn is_end_stream(&self) -> bool {
         match &self.source {
-            Source::Upstream(_) | Source::Broken(_) => false,
-            Source::Whole(bytes) => bytes.is_empty(),
-            Source::Ended => true,
+            DownloadSource::Upstream(_) | DownloadSource::Broken(_) => false,
+            DownloadSource::Whole(bytes) => bytes.is_empty(),
+            DownloadSource::Ended => true,
         }
     }
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            Source::Upstream(_) if self.decoder.is_some() => SizeHint::default(),
-            Source::Upstream(body) => match body.size_hint().exact() {
+            DownloadSource::Upstream(_) if self.decoder.is_some() => SizeHint::default(),
+            DownloadSource::Upstream(body) => match body.size_hint().exact() {
                 Some(rest) => SizeHint::with_exact(rest + self.meter.held_back() as u64),
                 None => SizeHint::default(),
             },
-            Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
-            Source::Broken(_) => SizeHint::default(),
-            Source::Ended => SizeHint::with_exact(0),
+            DownloadSource::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
+            DownloadSource::Broken(_) => SizeHint::default(),
+            DownloadSource::Ended => SizeHint::with_exact(0),
         }
     }
 }
@@ -204,7 +211,10 @@ impl Body for Download {
 impl Drop for Download {
     fn drop(&mut self) {
         // An unfinished upstream body; every other source was settled before.
-        let Source::Upstream(body) = std::mem::replace(&mut self.source, Source::Ended) else { return };
+        let DownloadSource::Upstream(body) = std::mem::replace(&mut self.source, DownloadSource::Ended)
+        else {
+            return;
+        };
         if self.meter.is_answered() && tokio::runtime::Handle::try_current().is_ok() {
             self.meter.hand_over().read_on(body, self.decoder.take());
         }

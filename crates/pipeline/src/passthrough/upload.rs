@@ -41,7 +41,7 @@ pub(super) struct Upload {
     inspector: Option<Inspector>,
     /// A budget applies, so the amount of work requested matters.
     budgeted: bool,
-    kind: Kind,
+    kind: BodyClass,
     /// The first byte of a media body was inspected.
     sniffed: bool,
     /// Checks the ids of objects that the body refers to; none for callers that may refer to all.
@@ -135,14 +135,14 @@ impl Upload {
             trouble: None,
             moved: Instant::now(),
         };
-        let kind = Kind::of(headers);
+        let kind = BodyClass::of(headers);
         Self {
             length: body.size_hint().exact(),
             ended: body.is_end_stream(),
             body: Box::pin(body.map_err(Into::into)),
             ahead: VecDeque::new(),
             beyond: Bytes::new(),
-            inspector: (kind != Kind::Packed).then(|| Inspector::new(is_plain_json(headers))),
+            inspector: (kind != BodyClass::Packed).then(|| Inspector::new(is_plain_json(headers))),
             budgeted: false,
             kind,
             sniffed: false,
@@ -170,10 +170,10 @@ impl Upload {
         }
         match self.kind {
             _ if self.is_empty() => Ok(()),
-            Kind::Data if !infers => Ok(()),
-            Kind::Text if self.is_json() => Ok(()),
-            Kind::Text | Kind::Data => Err(not_json()),
-            Kind::Packed => Err(compressed()),
+            BodyClass::Data if !infers => Ok(()),
+            BodyClass::Text if self.is_json() => Ok(()),
+            BodyClass::Text | BodyClass::Data => Err(not_json()),
+            BodyClass::Packed => Err(compressed()),
         }
     }
 
@@ -183,9 +183,9 @@ impl Upload {
         self.check = Some(check);
         match self.kind {
             _ if self.is_empty() => Ok(()),
-            Kind::Packed => Err(compressed()),
-            Kind::Data if infers => Err(not_json()),
-            Kind::Data | Kind::Text => Ok(()),
+            BodyClass::Packed => Err(compressed()),
+            BodyClass::Data if infers => Err(not_json()),
+            BodyClass::Data | BodyClass::Text => Ok(()),
         }
     }
 
@@ -199,16 +199,16 @@ impl Upload {
 
     /// The body, if it has been received completely and is text.
     pub(super) fn whole(&self) -> Option<Vec<u8>> {
-        (self.ended && self.kind == Kind::Text).then(|| self.ahead.iter().flatten().copied().collect())
+        (self.ended && self.kind == BodyClass::Text).then(|| self.ahead.iter().flatten().copied().collect())
     }
 
     /// The most answers that a body can request if it was not read to its end.
     pub(super) fn most_answers(&self) -> u64 {
         match self.kind {
             // The inspector refuses larger numbers in the rest as it is streamed.
-            Kind::Text if self.is_json() => 1,
-            Kind::Text | Kind::Packed => MOST_ANSWERS,
-            Kind::Data => 1,
+            BodyClass::Text if self.is_json() => 1,
+            BodyClass::Text | BodyClass::Packed => MOST_ANSWERS,
+            BodyClass::Data => 1,
         }
     }
 
@@ -219,7 +219,7 @@ impl Upload {
     /// Reads the beginning of the body to find the model: up to `AHEAD` bytes if admission depends on the model or a
     /// budget applies, otherwise only the first chunk. `strict` requires valid UTF-8 JSON of a body labelled as JSON.
     pub(super) async fn peek(&mut self, guarded: bool, strict: bool) -> Result<(), Fault> {
-        let whole = self.budgeted && self.kind == Kind::Text;
+        let whole = self.budgeted && self.kind == BodyClass::Text;
         if let Some(inspector) = &mut self.inspector {
             inspector.restrict(guarded, self.budgeted, strict || guarded || self.budgeted);
         }
@@ -306,7 +306,7 @@ impl Upload {
 
     fn look(&mut self, data: &[u8]) -> Result<(), Fault> {
         // The media type may be wrong: a body that begins like JSON is inspected as JSON.
-        if self.kind == Kind::Data
+        if self.kind == BodyClass::Data
             && let Some(first) = data.iter().find(|byte| !byte.is_ascii_whitespace())
             && !self.sniffed
         {
@@ -374,14 +374,14 @@ fn compressed() -> Fault {
 
 /// The class of a body by its headers, which decides whether it can be inspected.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BodyClass {
     Text,
     /// Media, files and multipart forms.
     Data,
     Packed,
 }
 
-impl Kind {
+impl BodyClass {
     fn of(headers: &HeaderMap) -> Self {
         let packed = headers.get_all(header::CONTENT_ENCODING).iter().any(|value| value != "identity");
         let mut types = headers.get_all(header::CONTENT_TYPE).iter();

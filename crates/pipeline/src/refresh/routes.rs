@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::resources::Resource as _;
 use domain::resources::combo::Combo;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, ProviderSource};
 use egress::Trust;
 use store::StoreError;
 
@@ -52,7 +52,7 @@ impl Refresher {
     }
 
     /// Discards health and metrics of providers whose address or credential has changed.
-    fn forget_moved(&self, providers: &[(Provider, Source)], before: &Routes) {
+    fn forget_moved(&self, providers: &[(Provider, ProviderSource)], before: &Routes) {
         for (provider, _) in providers {
             let known = before.instances.get(&provider.name).map(|instance| &instance.provider);
             let moved =
@@ -65,32 +65,32 @@ impl Refresher {
     }
 
     /// Merges stored and configured providers; stored ones override configured ones of the same name.
-    fn merge(&self, stored: BTreeMap<String, Provider>) -> Vec<(Provider, Source)> {
+    fn merge(&self, stored: BTreeMap<String, Provider>) -> Vec<(Provider, ProviderSource)> {
         let configured = self.fixed();
         let overridden = |name: &str| stored.values().any(|provider| provider.name == name);
         let fixed = configured.providers.iter().filter(|(provider, _)| !overridden(&provider.name)).cloned();
         let mut providers: Vec<_> = fixed.collect();
-        providers.extend(stored.into_values().map(|provider| (provider, Source::Admin)));
+        providers.extend(stored.into_values().map(|provider| (provider, ProviderSource::Admin)));
         let wanted = configured.demo.unwrap_or(providers.is_empty());
         let demo = demo();
         if wanted && !providers.iter().any(|(provider, _)| provider.name == demo.name) {
-            providers.push((demo, Source::Default));
+            providers.push((demo, ProviderSource::Default));
         }
         providers
     }
 
     /// The source of a configured (not stored) instance of this name: file or environment.
-    pub fn configured_source(&self, name: &str) -> Option<Source> {
+    pub fn configured_source(&self, name: &str) -> Option<ProviderSource> {
         let configured = self.fixed();
         let mut fixed = configured.providers.iter();
         fixed.find(|(provider, _)| provider.name == name).map(|(_, source)| *source)
     }
 
     /// Trust in a provider's address: the operator's configuration is trusted, the admin API's input is checked.
-    pub fn trust(&self, source: Source) -> Trust {
+    pub fn trust(&self, source: ProviderSource) -> Trust {
         match source {
-            Source::Config | Source::Env | Source::Default => Trust::Operator,
-            Source::Admin => Trust::Admin {
+            ProviderSource::Config | ProviderSource::Env | ProviderSource::Default => Trust::Operator,
+            ProviderSource::Admin => Trust::Admin {
                 allow_private: self.fixed().allow_private,
                 loopback_listener: self.fixed().loopback_listener,
             },

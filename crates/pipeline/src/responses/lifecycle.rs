@@ -33,7 +33,7 @@ pub struct Inquiry<'a> {
 }
 
 /// The location of a response.
-enum Place {
+enum ResponseLocation {
     Here(Box<StoredResponse>),
     /// Only a provider stores it.
     There(Arc<Instance>),
@@ -43,8 +43,10 @@ impl Inquiry<'_> {
     /// Retrieves a response as it was answered. A pending one is retrieved from its provider again.
     pub async fn retrieve(&self) -> Result<Bytes, Fault> {
         match self.locate().await? {
-            Place::There(instance) => self.native(&instance, Lifecycle::Retrieve, Method::GET, "").await,
-            Place::Here(stored) if is_pending(&stored.body) => {
+            ResponseLocation::There(instance) => {
+                self.native(&instance, Lifecycle::Retrieve, Method::GET, "").await
+            }
+            ResponseLocation::Here(stored) if is_pending(&stored.body) => {
                 let Some(instance) = self.keeper(&stored, Lifecycle::Retrieve) else {
                     return Ok(stored.body);
                 };
@@ -52,7 +54,7 @@ impl Inquiry<'_> {
                 renew(self.gateway, self.id, &body).await?;
                 Ok(body)
             }
-            Place::Here(stored) => Ok(stored.body),
+            ResponseLocation::Here(stored) => Ok(stored.body),
         }
     }
 
@@ -84,8 +86,8 @@ impl Inquiry<'_> {
     /// The input items as they were sent.
     pub async fn input_items(&self, query: Option<&str>) -> Result<Items, Fault> {
         match self.locate().await? {
-            Place::Here(stored) => Ok(Items::Kept(stored.input)),
-            Place::There(instance) => {
+            ResponseLocation::Here(stored) => Ok(Items::Kept(stored.input)),
+            ResponseLocation::There(instance) => {
                 let rest =
                     format!("/input_items{}", query.map(|query| format!("?{query}")).unwrap_or_default());
                 self.native(&instance, Lifecycle::InputItems, Method::GET, &rest).await.map(Items::Native)
@@ -115,22 +117,22 @@ impl Inquiry<'_> {
         }
     }
 
-    async fn locate(&self) -> Result<Place, Fault> {
+    async fn locate(&self) -> Result<ResponseLocation, Fault> {
         let responses = &self.gateway.responses;
         match responses
             .find_owned(self.id, visible_to(self.caller, &self.owner, Action::Read).as_ref())
             .await?
         {
-            Found::Yours(stored) if stored.retrievable => Ok(Place::Here(Box::new(stored))),
+            Found::Yours(stored) if stored.retrievable => Ok(ResponseLocation::Here(Box::new(stored))),
             // A streamed response is stored only by its provider, if at all; its owner may retrieve it there.
             Found::Yours(stored) if self.provider.is_some() && stored.usable => {
                 let named = self.instance(self.provider.unwrap_or_default())?;
                 let keeper =
                     self.keeper(&stored, Lifecycle::Retrieve).filter(|keeper| keeper.name() == named.name());
-                keeper.map(Place::There).ok_or_else(|| self.not_found())
+                keeper.map(ResponseLocation::There).ok_or_else(|| self.not_found())
             }
             Found::Yours(_) | Found::NotYours => Err(self.not_found()),
-            Found::Unknown => self.named_provider(Action::Read).map(Place::There),
+            Found::Unknown => self.named_provider(Action::Read).map(ResponseLocation::There),
         }
     }
 

@@ -62,8 +62,17 @@ pub struct SelectionContext {
     pub seed: u64,
     pub input_tokens: u64,
     pub output_tokens: u64,
-    /// Whether the round-robin cursors are advanced. An explanation only reads them.
-    pub real: bool,
+    pub mode: SelectionMode,
+}
+
+/// Whether the selection counts as a call. The order is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SelectionMode {
+    /// Round-robin cursors are advanced.
+    Live,
+    /// Round-robin cursors are only read, and the reasons are given in full: for explanations, token counts and the
+    /// like.
+    DryRun,
 }
 
 #[derive(Clone, Debug)]
@@ -71,30 +80,30 @@ pub struct Ranked<L> {
     pub choice: L,
     /// The figure that the innermost group ranks by: calls in flight, milliseconds, dollars, or the adaptive score.
     pub score: Option<f64>,
-    /// The reason for its position. An explanation includes figures and group names; a real call avoids the allocation.
+    /// The reason for its position. An explanation includes figures and group names; a live call avoids the allocation.
     pub reason: Cow<'static, str>,
 }
 
 /// Ranks the targets in the order in which they are tried. A target that occurs twice is listed twice.
 ///
-/// The order does not depend on `real`: an explanation shows what a call would do.
-pub fn rank<L: Candidate + Clone>(choice: &Choice<L>, circumstances: &SelectionContext) -> Vec<Ranked<L>> {
+/// The order does not depend on the mode: an explanation shows what a call would do.
+pub fn rank<L: Candidate + Clone>(choice: &Choice<L>, selection: &SelectionContext) -> Vec<Ranked<L>> {
     match choice {
         Choice::One(target) => {
             vec![Ranked { choice: target.clone(), score: None, reason: Reason::Only.in_short() }]
         }
         Choice::Among(group) => {
             let mut ranking =
-                Ranking { circumstances, order: Vec::with_capacity(group.members.len()), used: Vec::new() };
-            let mut lot = SplitMix64::new(circumstances.seed);
-            ranking.expand(group, &mut lot, circumstances.real, None);
+                Ranking { selection, order: Vec::with_capacity(group.members.len()), used: Vec::new() };
+            let mut random = SplitMix64::new(selection.seed);
+            ranking.expand(group, &mut random, selection.mode == SelectionMode::Live, None);
             ranking.order
         }
     }
 }
 
 struct Ranking<'a, L> {
-    circumstances: &'a SelectionContext,
+    selection: &'a SelectionContext,
     order: Vec<Ranked<L>>,
     /// Cursors of inner groups that were advanced, and their values before: the same pool may be named twice.
     used: Vec<(*const RoundRobinCursor, u64)>,
@@ -111,25 +120,25 @@ struct Around<'a> {
 impl<L: Candidate + Clone> Ranking<'_, L> {
     /// `moves` advances this group's cursor. Of the inner groups, only the first in the order advances its own: if all
     /// did, nested round robins would keep in step, and some members would never come first.
-    fn expand(&mut self, group: &Group<L>, lot: &mut SplitMix64, moves: bool, outer: Option<&Around<'_>>) {
+    fn expand(&mut self, group: &Group<L>, random: &mut SplitMix64, moves: bool, outer: Option<&Around<'_>>) {
         let turn = self.turn(group, moves, outer.is_some());
-        let mut inner_lot = lot.fork();
+        let mut inner_random = random.fork();
         for (place, standing) in
-            ranked_member::order(group, turn, self.circumstances, lot).into_iter().enumerate()
+            ranked_member::order(group, turn, self.selection, random).into_iter().enumerate()
         {
             let around = Around { outer, name: &group.name, reason: standing.reason };
             match &group.members[standing.member].choice {
                 Choice::One(target) => self.order.push(Ranked {
                     choice: target.clone(),
                     score: standing.score,
-                    reason: if self.circumstances.real {
+                    reason: if self.selection.mode == SelectionMode::Live {
                         standing.reason.in_short()
                     } else {
                         Cow::Owned(around.in_full())
                     },
                 }),
                 Choice::Among(inner) => {
-                    self.expand(inner, &mut inner_lot, moves && place == 0, Some(&around));
+                    self.expand(inner, &mut inner_random, moves && place == 0, Some(&around));
                 }
             }
         }

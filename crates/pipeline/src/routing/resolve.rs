@@ -76,8 +76,8 @@ pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, 
 
 impl Resolved {
     /// Ranks the targets in the order in which they are tried, with reasons.
-    pub fn ranked(&self, circumstances: &SelectionContext) -> Vec<Ranked<Arc<Lane>>> {
-        let mut ranked = choose::rank(&self.choice, circumstances);
+    pub fn ranked(&self, selection: &SelectionContext) -> Vec<Ranked<Arc<Lane>>> {
+        let mut ranked = choose::rank(&self.choice, selection);
         let further = self.fallbacks.iter().map(|lane| Ranked {
             choice: lane.clone(),
             score: None,
@@ -98,11 +98,11 @@ impl Resolved {
         ranked
     }
 
-    pub fn plan(self, circumstances: impl FnOnce() -> SelectionContext) -> Plan {
+    pub fn plan(self, selection: impl FnOnce() -> SelectionContext) -> Plan {
         match self.choice {
             choose::Choice::One(lane) if self.fallbacks.is_empty() => Plan { lanes: vec![lane] },
             _ => {
-                let ranked = self.ranked(&circumstances());
+                let ranked = self.ranked(&selection());
                 Plan { lanes: ranked.into_iter().map(|candidate| candidate.choice).collect() }
             }
         }

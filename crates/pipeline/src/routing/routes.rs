@@ -19,7 +19,7 @@ use domain::fault::FaultCode;
 use domain::model::{Mode, ModelFacts, Price};
 use domain::money::Cost;
 use domain::receipt::Attempt;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, ProviderSource};
 use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
 use egress::Destination;
@@ -44,7 +44,7 @@ use prices::{Prices, Tariff, Whose};
 /// A provider instance, ready to be called.
 pub struct Instance {
     pub provider: Provider,
-    pub source: Source,
+    pub source: ProviderSource,
     pub core: Arc<InstanceConfig>,
     /// Address and path of the model list, if the vendor has one.
     pub discovery: Result<Option<(Arc<Destination>, String)>, String>,

@@ -16,11 +16,11 @@ type Shard = HashMap<[u8; 32], Arc<KeyFacts>, foldhash::fast::RandomState>;
 pub struct Keys {
     shards: Vec<Arc<Shard>>,
     /// The digests of each key by id, to find the entries of a rotated or deleted key.
-    places: Arc<HashMap<Arc<str>, Place>>,
+    places: Arc<HashMap<Arc<str>, KeyDigests>>,
 }
 
 #[derive(Clone)]
-struct Place {
+struct KeyDigests {
     current: [u8; 32],
     /// Digests of previous values; nearly always empty.
     earlier: Box<[[u8; 32]]>,
@@ -66,7 +66,7 @@ impl Keys {
                 }
             }
             let Some((current, earlier)) = values.split_first() else { continue };
-            let place = Place {
+            let place = KeyDigests {
                 current: current.digest,
                 earlier: earlier.iter().map(|facts| facts.digest).collect(),
             };
@@ -94,7 +94,9 @@ pub fn compile(key: &AuthKey) -> Result<Vec<KeyFacts>, String> {
 }
 
 fn facts(key: &AuthKey) -> Result<KeyFacts, String> {
-    let user_path = key.user_path.as_deref().map(UserPath::parse).transpose()?;
+    // The reason is shown to admins; it names the field and not its value.
+    let parse = |path: &str| UserPath::parse(path).map_err(|_| "its user_path is not a user path".to_owned());
+    let user_path = key.user_path.as_deref().map(parse).transpose()?;
     Ok(KeyFacts {
         id: key.id.as_str().into(),
         name: key.name.as_str().into(),

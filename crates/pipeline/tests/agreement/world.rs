@@ -12,7 +12,7 @@ use domain::resources::auth_key;
 use domain::resources::combo::Combo;
 use domain::resources::model_override::ModelOverride;
 use domain::resources::pool::Pool;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, ProviderSource};
 use domain::scope::{Action, Scope};
 use domain::secret::Secret;
 use domain::strategy::Strategy;
@@ -91,7 +91,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
             let models = luck.some(&MODELS, 65).iter().map(model).collect();
             listings.insert(name, Listing { known: true, models, ..Listing::default() });
         }
-        providers.push((provider, Source::Env));
+        providers.push((provider, ProviderSource::Env));
     }
     let instances: Vec<String> = providers.iter().map(|(provider, _)| provider.name.clone()).collect();
     let mut selectors = simple(luck, &instances, &listings);

@@ -11,7 +11,7 @@ use domain::strategy::Strategy;
 use domain::user_path::UserPath;
 use pipeline::call::receive;
 use pipeline::policy::{Fallback, FallbackMode, Policy};
-use pipeline::routing::choose::SelectionContext;
+use pipeline::routing::choose::{SelectionContext, SelectionMode};
 use pipeline::routing::names::Names;
 use pipeline::routing::resolve::access::Access;
 use pipeline::routing::resolve::resolve;
@@ -89,8 +89,13 @@ fn plan(caller: &Principal, fallback: Fallback, model: &str) -> Result<Vec<Strin
     };
     let asking = call.asking(access, &arrival, &policy).map_err(|fault| fault.status)?;
     let resolved = resolve(&asking, &mut ()).map_err(|fault| fault.status)?;
-    let now =
-        SelectionContext { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
+    let now = SelectionContext {
+        now: Duration::ZERO,
+        seed: 1,
+        input_tokens: 1,
+        output_tokens: 1,
+        mode: SelectionMode::Live,
+    };
     Ok(resolved.plan(|| now).lanes.iter().map(|lane| lane.target.selector()).collect())
 }
 

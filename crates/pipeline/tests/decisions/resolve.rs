@@ -9,7 +9,7 @@ use domain::principal::{KeyFacts, Principal};
 use domain::user_path::UserPath;
 use pipeline::call::receive;
 use pipeline::policy::Policy;
-use pipeline::routing::choose::SelectionContext;
+use pipeline::routing::choose::{SelectionContext, SelectionMode};
 use pipeline::routing::resolve::access::Access;
 use pipeline::routing::resolve::{Plan, resolve};
 use pipeline::snapshot::Snapshot;
@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use crate::authenticate::arrival;
-use crate::snapshots::{Place, compile, key, place, with_routes};
+use crate::snapshots::{ListedInstance, compile, key, place, with_routes};
 
 fn planned(snapshot: &Snapshot, caller: &Principal, body: &Value) -> Result<Plan, Fault> {
     let arrival = arrival(None);
@@ -32,9 +32,14 @@ fn planned(snapshot: &Snapshot, caller: &Principal, body: &Value) -> Result<Plan
         by_name: false,
     };
     let resolved = resolve(&call.asking(access, &arrival, &policy)?, &mut ())?;
-    let circumstances =
-        SelectionContext { now: Duration::ZERO, seed: 1, input_tokens: 1, output_tokens: 1, real: true };
-    Ok(resolved.plan(|| circumstances))
+    let selection = SelectionContext {
+        now: Duration::ZERO,
+        seed: 1,
+        input_tokens: 1,
+        output_tokens: 1,
+        mode: SelectionMode::Live,
+    };
+    Ok(resolved.plan(|| selection))
 }
 
 fn plan(
@@ -182,7 +187,7 @@ const NAMES: [&str; 4] = ["openai", "groq", "a", "b"];
 const TYPES: [&str; 3] = ["openai", "groq", "openai_compatible"];
 const MODELS: [&str; 4] = ["m", "n", "openai/m", "a/n"];
 
-fn some_place() -> impl Strategy<Value = Place> {
+fn some_place() -> impl Strategy<Value = ListedInstance> {
     let models = proptest::option::of(proptest::sample::subsequence(MODELS.to_vec(), 0..=4));
     (0..4usize, 0..3usize, models, any::<bool>(), -1..2i64).prop_map(
         |(name, kind, models, enabled, priority)| {

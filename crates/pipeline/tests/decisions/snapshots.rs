@@ -8,7 +8,7 @@ use domain::clock::Timestamp;
 use domain::principal::KeyFacts;
 use domain::resources::auth_key;
 use domain::resources::model_override::ModelOverride;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, ProviderSource};
 use domain::scope::Scope;
 use egress::{Egress, EgressConfig, Trust};
 use pipeline::routing::inventory::{Listing, Model};
@@ -58,12 +58,12 @@ pub fn with_routes(routes: Routes) -> Snapshot {
 
 /// An instance and the models that it lists; `None` if it has not been asked.
 #[derive(Debug)]
-pub struct Place {
+pub struct ListedInstance {
     pub provider: Provider,
     pub listed: Option<Vec<&'static str>>,
 }
 
-pub fn place(name: &str, provider_type: &str, listed: Option<&[&'static str]>) -> Place {
+pub fn place(name: &str, provider_type: &str, listed: Option<&[&'static str]>) -> ListedInstance {
     let provider = Provider {
         name: name.into(),
         provider_type: provider_type.into(),
@@ -76,10 +76,10 @@ pub fn place(name: &str, provider_type: &str, listed: Option<&[&'static str]>) -
         priority: 0,
         resilience: Default::default(),
     };
-    Place { provider, listed: listed.map(<[_]>::to_vec) }
+    ListedInstance { provider, listed: listed.map(<[_]>::to_vec) }
 }
 
-impl Place {
+impl ListedInstance {
     pub fn priority(mut self, priority: i64) -> Self {
         self.provider.priority = priority;
         self
@@ -91,23 +91,24 @@ impl Place {
     }
 }
 
-pub fn compile(places: &[Place]) -> Routes {
+pub fn compile(places: &[ListedInstance]) -> Routes {
     compile_with(places, &BTreeMap::new())
 }
 
-pub fn compile_with(places: &[Place], overrides: &BTreeMap<String, ModelOverride>) -> Routes {
+pub fn compile_with(places: &[ListedInstance], overrides: &BTreeMap<String, ModelOverride>) -> Routes {
     compile_at(places, overrides, Arc::default())
 }
 
 pub fn compile_at(
-    places: &[Place],
+    places: &[ListedInstance],
     overrides: &BTreeMap<String, ModelOverride>,
     prices: Arc<Prices>,
 ) -> Routes {
     static EGRESS: LazyLock<Egress> = LazyLock::new(|| {
         Egress::new(EgressConfig::default(), Arc::new(SystemClock::new()), TaskTracker::new()).unwrap()
     });
-    let providers: Vec<_> = places.iter().map(|place| (place.provider.clone(), Source::Env)).collect();
+    let providers: Vec<_> =
+        places.iter().map(|place| (place.provider.clone(), ProviderSource::Env)).collect();
     let model = |id: &&str| Model { id: (*id).to_owned(), created: None, owned_by: None };
     let listings: HashMap<String, Listing> = places
         .iter()

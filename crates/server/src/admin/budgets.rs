@@ -1,8 +1,8 @@
 //! `/admin/api/v1/budgets`: spending limits per user path and period, and the spending so far.
 
 mod amend;
+mod budget_path;
 pub mod forecast;
-mod place;
 pub mod reset;
 pub mod settings;
 mod view;
@@ -31,7 +31,7 @@ use crate::authorized::{Authorized, Budgets, Read, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
 use amend::amend;
-use place::Place;
+use budget_path::BudgetPath;
 use view::BudgetList;
 
 /// The settable members of a budget. In a PUT, absent members keep their value and null restores the default.
@@ -107,12 +107,12 @@ pub async fn list(
 pub async fn replace(
     State(app): State<Arc<App>>,
     authorized: Authorized<Write<Budgets>>,
-    place: Place,
+    path: BudgetPath,
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
     let caller = &authorized.principal;
-    let key = place.key(&app, caller)?;
+    let key = path.key(&app, caller)?;
     let body: AmountBody = patch.over(in_force(&app, &key).as_ref(), &view::READ_ONLY)?;
     let amount = budget::amount("amount", body.amount)?;
     let policy = body.policy()?;
@@ -142,11 +142,11 @@ pub async fn replace(
 pub async fn delete(
     State(app): State<Arc<App>>,
     authorized: Authorized<Write<Budgets>>,
-    place: Place,
+    path: BudgetPath,
     headers: HeaderMap,
 ) -> Result<Json<BudgetList>, Problem> {
     let caller = &authorized.principal;
-    let key = place.key(&app, caller)?;
+    let key = path.key(&app, caller)?;
     let configured = configured(&app, &key).is_some();
     let turn = app.naming.lock().await;
     let remove = |known: Option<&Budget>| match known.filter(|known| known.amount.is_some()) {

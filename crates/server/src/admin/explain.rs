@@ -1,6 +1,6 @@
 //! `POST /admin/api/v1/explain`: explains the routing, cost and limits of a request without sending it.
 
-mod place;
+mod explained_request;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::body::Strict;
 use crate::fault::Problem;
 use crate::inference::{call, chat};
 use crate::request_context::RequestContext;
-use place::Place;
+use explained_request::ExplainedRequest;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -58,7 +58,7 @@ pub struct ExplainRequest {
     security(("bearer" = ["admin:explain:read"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     authorized: Authorized<Read<Explain>>,
     Strict(request): Strict<ExplainRequest>,
 ) -> Result<Json<Explanation>, Problem> {
@@ -76,10 +76,11 @@ pub async fn create(
     let request_id = RequestId::accept(headers.get(REQUEST_ID))
         .unwrap_or_else(|| RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)));
     let path = request.path.as_deref().unwrap_or(chat::PATH);
-    let Place { endpoint, addressed, mut parts } = place::find(path, &app.config.base_path)?;
+    let ExplainedRequest { endpoint, addressed, mut parts } =
+        explained_request::find(path, &app.config.base_path)?;
     parts.headers = headers;
     let mut arrival =
-        call::arrival(&app, RequestContext { request_id, place: None, ..visit }, parts, endpoint);
+        call::arrival(&app, RequestContext { request_id, slot: None, ..context }, parts, endpoint);
     arrival.addressed = addressed;
     let body = Bytes::from(String::from(Box::<str>::from(request.body)));
     let question = Question { arrival, body, caller, asker };

@@ -28,7 +28,7 @@ use crate::nearest;
 use crate::path::Named;
 use crate::query::{self, Pairs};
 
-pub use view::{PriceView, Source};
+pub use view::{PriceSource, PriceView};
 
 impl Served for ModelPrice {
     type View = PriceView;
@@ -77,7 +77,7 @@ pub async fn list(
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     let (limit, offset) = record::page(&pairs, MOST, MOST)?;
-    let source = query::text(&pairs, "source").map(Source::parse).transpose()?;
+    let source = query::text(&pairs, "source").map(PriceSource::parse).transpose()?;
     let search = query::text(&pairs, "search").map(str::to_lowercase);
     let provider = query::text(&pairs, "provider");
     let mut views = view::all(&authorized.snapshot.routes, |selector, instance, provider_type| {

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use domain::fault::{self, Fault};
 use domain::resources::Resource as _;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, ProviderSource};
 use http::{HeaderMap, StatusCode};
 use pipeline::routing::inventory;
 use pipeline::routing::routes::Instance;
@@ -138,7 +138,7 @@ pub async fn replace(
 /// restore a value that was just replaced.
 fn configured(app: &App, name: &str) -> Option<Arc<Instance>> {
     let snapshot = app.gateway.snapshot();
-    snapshot.routes.instances.get(name).filter(|known| known.source != Source::Default).cloned()
+    snapshot.routes.instances.get(name).filter(|known| known.source != ProviderSource::Default).cloned()
 }
 
 /// Writes an instance. The caller must hold the `naming` lock.
@@ -166,7 +166,8 @@ fn judge_address(app: &App, provider: &Provider) -> Result<(), Fault> {
     if provider.base_url.is_empty() {
         return Ok(());
     }
-    let judged = app.gateway.egress.destination(&provider.base_url, app.refresher.trust(Source::Admin));
+    let judged =
+        app.gateway.egress.destination(&provider.base_url, app.refresher.trust(ProviderSource::Admin));
     judged.map(drop).map_err(|error| {
         fault::invalid_parameter("base_url", format!("This address cannot be used: {}.", error.reason()))
     })
@@ -206,10 +207,10 @@ pub async fn delete(
     Ok(StatusCode::NO_CONTENT)
 }
 
-fn not_stored(name: &str, source: Source) -> Fault {
+fn not_stored(name: &str, source: ProviderSource) -> Fault {
     let place = match source {
-        Source::Env => "in the environment",
-        Source::Config => "in the configuration file",
+        ProviderSource::Env => "in the environment",
+        ProviderSource::Config => "in the configuration file",
         _ => "by the gateway itself",
     };
     fault::conflict(format!("'{name}' is configured {place} and cannot be deleted here."))

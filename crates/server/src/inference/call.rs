@@ -18,11 +18,16 @@ pub struct Endpoint {
 }
 
 /// Builds the arrival of a call: everything about the request except its body.
-pub fn arrival(app: &App, visit: RequestContext, parts: http::request::Parts, endpoint: Endpoint) -> Arrival {
+pub fn arrival(
+    app: &App,
+    context: RequestContext,
+    parts: http::request::Parts,
+    endpoint: Endpoint,
+) -> Arrival {
     let addressed = parts.extensions.get::<Deployment>().map(|deployment| (deployment.0.clone(), None));
     let written = parts.extensions.get::<RewrittenFrom>().map_or(&parts.uri, |original| &original.0);
     Arrival {
-        request_id: visit.request_id,
+        request_id: context.request_id,
         at: app.gateway.clock.now(),
         tick: app.gateway.clock.tick(),
         method: "POST",
@@ -31,7 +36,7 @@ pub fn arrival(app: &App, visit: RequestContext, parts: http::request::Parts, en
         addressed,
         path: app.gateway.policy.audit.enabled.then(|| path(app, written)),
         query: parts.uri.query().map(str::to_owned),
-        client_ip: visit.client_ip,
+        client_ip: context.client_ip,
         headers: parts.headers,
     }
 }
@@ -45,7 +50,7 @@ fn path(app: &App, uri: &http::Uri) -> String {
 
 pub async fn answer<B>(
     app: &App,
-    visit: RequestContext,
+    context: RequestContext,
     request: http::Request<B>,
     endpoint: Endpoint,
 ) -> http::Response<Outgoing>
@@ -54,7 +59,7 @@ where
     B::Error: std::fmt::Display,
 {
     let (parts, body) = request.into_parts();
-    run(app, arrival(app, visit, parts, endpoint), body).await
+    run(app, arrival(app, context, parts, endpoint), body).await
 }
 
 pub async fn run<B>(app: &App, arrival: Arrival, body: B) -> http::Response<Outgoing>

@@ -32,20 +32,20 @@ pub(crate) const ENDPOINT: Endpoint = Endpoint { path: PATH, surface: Surface::C
     security(("bearer" = ["inference"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Response {
-    complete(&app, visit, request).await.map(Body::new)
+    complete(&app, context, request).await.map(Body::new)
 }
 
 pub async fn complete<B>(
     app: &App,
-    visit: RequestContext,
+    context: RequestContext,
     request: http::Request<B>,
 ) -> http::Response<Outgoing>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
-    call::answer(app, visit, request, ENDPOINT).await
+    call::answer(app, context, request, ENDPOINT).await
 }

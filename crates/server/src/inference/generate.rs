@@ -40,11 +40,11 @@ const METHODS: &str = "A model is called as {model}:generateContent, :streamGene
     security(("bearer" = ["inference"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     named: Result<Named, Problem>,
     request: Request,
 ) -> Response {
-    answer(&app, visit, named, request).await
+    answer(&app, context, named, request).await
 }
 
 /// Generate content under `/v1/models`, where newer Google SDKs call it.
@@ -61,20 +61,20 @@ pub async fn create(
     security(("bearer" = ["inference"])))]
 pub async fn create_v1(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     named: Result<Named, Problem>,
     request: Request,
 ) -> Response {
-    answer(&app, visit, named, request).await
+    answer(&app, context, named, request).await
 }
 
 async fn answer(
     app: &App,
-    visit: RequestContext,
+    context: RequestContext,
     named: Result<Named, Problem>,
     request: Request,
 ) -> Response {
-    let request_id = visit.request_id.clone();
+    let request_id = context.request_id.clone();
     let refuse = |problem: Problem| problem.in_dialect(Format::Generate, request_id.as_str()).into_response();
     let named = match named {
         Ok(Named(named)) => named,
@@ -89,7 +89,7 @@ async fn answer(
         _ => return refuse(fault::not_found(METHODS).into()),
     };
     let (parts, body) = request.into_parts();
-    let mut arrival = call::arrival(app, visit, parts, endpoint);
+    let mut arrival = call::arrival(app, context, parts, endpoint);
     arrival.addressed = Some((model.to_owned(), Some(stream)));
     if method == "countTokens" {
         return match count::generate(&app.gateway, arrival, body).await {

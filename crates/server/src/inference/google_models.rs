@@ -28,7 +28,7 @@ use crate::request_context::RequestContext;
     security(("bearer" = ["inference"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     authorized: Result<Authorized<Inference>, Problem>,
     headers: HeaderMap,
     Query(pairs): Query<Pairs>,
@@ -41,7 +41,7 @@ pub async fn list(
         let all = models::list_for_google(&access, app.gateway.policy.keep_only_aliases);
         Ok(Json(page(all, &pairs)?))
     };
-    list().map_err(|problem| problem.in_dialect(Format::Generate, visit.request_id.as_str()))
+    list().map_err(|problem| problem.in_dialect(Format::Generate, context.request_id.as_str()))
 }
 
 /// Get one model by any name that a request accepts, in Gemini's format.
@@ -52,7 +52,7 @@ pub async fn list(
     security(("bearer" = ["inference"])))]
 pub async fn retrieve(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     authorized: Result<Authorized<Inference>, Problem>,
     headers: HeaderMap,
     named: Result<Named, Problem>,
@@ -65,7 +65,7 @@ pub async fn retrieve(
             Access::new(&app.gateway.policy, &authorized.snapshot.routes, &authorized.principal, &user_path);
         Ok(Json(models::retrieve_for_google(&access, &id)?))
     };
-    retrieve().map_err(|problem| problem.in_dialect(Format::Generate, visit.request_id.as_str()))
+    retrieve().map_err(|problem| problem.in_dialect(Format::Generate, context.request_id.as_str()))
 }
 
 /// Cuts a page out of the list. A page token is the number of models before the page.

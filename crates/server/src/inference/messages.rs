@@ -33,10 +33,10 @@ const COUNT: Endpoint = Endpoint { path: "/v1/messages/count_tokens", ..CREATE }
     security(("bearer" = ["inference"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Response {
-    call::answer(&app, visit, request, CREATE).await.map(Body::new)
+    call::answer(&app, context, request, CREATE).await.map(Body::new)
 }
 
 /// Count the input tokens of a messages request without answering it: by the provider if it supports counting, else by
@@ -49,12 +49,12 @@ pub async fn create(
     security(("bearer" = ["inference"])))]
 pub async fn count_tokens(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Response {
-    let request_id = visit.request_id.clone();
+    let request_id = context.request_id.clone();
     let (parts, body) = request.into_parts();
-    let arrival = call::arrival(&app, visit, parts, COUNT);
+    let arrival = call::arrival(&app, context, parts, COUNT);
     match count::messages(&app.gateway, arrival, body).await {
         Ok((headers, counted)) => (headers, axum::Json(counted)).into_response(),
         Err(refused) => {

@@ -39,10 +39,10 @@ macro_rules! passes {
             security(("bearer" = ["inference"])))]
         pub async fn $method(
             State(app): State<Arc<App>>,
-            Extension(visit): Extension<RequestContext>,
+            Extension(context): Extension<RequestContext>,
             request: Request,
         ) -> Response {
-            pass(&app, visit, request).await
+            pass(&app, context, request).await
         }
     )*};
 }
@@ -56,15 +56,15 @@ passes! {
     options: "Ask a provider's own API what it takes.";
 }
 
-async fn pass(app: &App, visit: RequestContext, request: Request) -> Response {
+async fn pass(app: &App, context: RequestContext, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let named = parts.uri.path().strip_prefix("/p/").and_then(|rest| rest.split_once('/'));
     let Some((provider, endpoint)) = named.filter(|_| app.gateway.policy.passthrough.enabled) else {
-        return shell::not_found(parts.uri, Extension(visit)).await.into_response();
+        return shell::not_found(parts.uri, Extension(context)).await.into_response();
     };
     let wanted =
         Wanted { method: parts.method.clone(), provider: provider.to_owned(), endpoint: endpoint.to_owned() };
-    let mut arrival = call::arrival(app, visit, parts, ENDPOINT);
+    let mut arrival = call::arrival(app, context, parts, ENDPOINT);
     arrival.method = name(&wanted.method);
     match passthrough::run(&app.gateway, arrival, wanted, body).await {
         Ok(passed) => {

@@ -29,10 +29,10 @@ pub(crate) const COMPLETIONS: Endpoint = Endpoint { path: "/v1/completions", sur
     security(("bearer" = ["inference"])))]
 pub async fn embeddings(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Response {
-    call::answer(&app, visit, request, EMBEDDINGS).await.map(Body::new)
+    call::answer(&app, context, request, EMBEDDINGS).await.map(Body::new)
 }
 
 /// Rank documents by their relevance to a query: `query`, `documents`, `top_n`, `return_documents`.
@@ -48,10 +48,10 @@ pub async fn embeddings(
     security(("bearer" = ["inference"])))]
 pub async fn rerank(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Response {
-    call::answer(&app, visit, request, RERANK).await.map(Body::new)
+    call::answer(&app, context, request, RERANK).await.map(Body::new)
 }
 
 /// Complete a text (legacy). The body is OpenAI's.
@@ -67,8 +67,8 @@ pub async fn rerank(
     security(("bearer" = ["inference"])))]
 pub async fn completions(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Response {
-    call::answer(&app, visit, request, COMPLETIONS).await.map(Body::new)
+    call::answer(&app, context, request, COMPLETIONS).await.map(Body::new)
 }

@@ -45,10 +45,10 @@ pub(crate) const CREATE: Endpoint =
     security(("bearer" = ["inference"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Response {
-    call::answer(&app, visit, request, CREATE).await.map(Body::new)
+    call::answer(&app, context, request, CREATE).await.map(Body::new)
 }
 
 /// Retrieve a stored response, or one that only a provider stores.
@@ -144,12 +144,12 @@ pub async fn cancel(
     security(("bearer" = ["inference"])))]
 pub async fn input_tokens(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Result<(HeaderMap, Json<Value>), Problem> {
     let (parts, body) = request.into_parts();
     let endpoint = Endpoint { path: "/v1/responses/input_tokens", ..CREATE };
-    let arrival = call::arrival(&app, visit, parts, endpoint);
+    let arrival = call::arrival(&app, context, parts, endpoint);
     let (headers, counted) = count::responses(&app.gateway, arrival, body).await?;
     Ok((headers, Json(counted)))
 }
@@ -163,12 +163,12 @@ pub async fn input_tokens(
     security(("bearer" = ["inference"])))]
 pub async fn compact(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     request: Request,
 ) -> Result<Response, Problem> {
     let (parts, body) = request.into_parts();
     let endpoint = Endpoint { path: "/v1/responses/compact", ..CREATE };
-    let arrival = call::arrival(&app, visit, parts, endpoint);
+    let arrival = call::arrival(&app, context, parts, endpoint);
     let (headers, compacted) = compact::compact(&app.gateway, arrival, body).await?;
     Ok((headers, document(compacted)).into_response())
 }

@@ -23,7 +23,7 @@ use crate::request_context::RequestContext;
     security(("bearer" = ["inference"])))]
 pub async fn open(
     State(app): State<Arc<App>>,
-    Extension(visit): Extension<RequestContext>,
+    Extension(context): Extension<RequestContext>,
     _: Authorized<Inference>,
     request: Request,
 ) -> Response {
@@ -32,7 +32,7 @@ pub async fn open(
     match WebSocketUpgrade::from_request_parts(&mut parts, &app).await {
         Ok(upgrade) => {
             let tasks = app.gateway.tasks.clone();
-            let session = session::Session::new(app, visit, parts);
+            let session = session::Session::new(app, context, parts);
             upgrade
                 .max_message_size(limit)
                 .max_frame_size(limit)

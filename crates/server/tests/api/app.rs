@@ -19,7 +19,7 @@ use domain::ids::Entropy;
 use domain::receipt::Opening;
 use domain::resources::auth_key;
 use domain::resources::budget;
-use domain::resources::provider::{Provider, Resilience, Source};
+use domain::resources::provider::{Provider, ProviderSource, Resilience};
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig};
 use http::Method;
@@ -172,7 +172,7 @@ impl TestApp {
         let writing = gateway.tasks.spawn(async move {
             tokio::join!(responses.run(stopped.clone()), keys.run(stopped));
         });
-        let instance = |vendor: &&str| (provider(vendor, &upstream), Source::Env);
+        let instance = |vendor: &&str| (provider(vendor, &upstream), ProviderSource::Env);
         let fixed = StaticConfig {
             providers: settings.vendors.iter().map(instance).collect(),
             demo: settings.demo,

@@ -17,7 +17,7 @@ use crate::ledger::column::Column;
 macro_rules! define_row {
     ($($column:ident: $type:ty = $($path:ident).+ $(max $most:literal)?;)*) => {
         /// The content of a row.
-        pub(super) const CONTENT: &[(&str, Kind)] = &[$((stringify!($column), <$type as RowValue>::KIND)),*];
+        pub(super) const CONTENT: &[(&str, ColumnType)] = &[$((stringify!($column), <$type as RowValue>::KIND)),*];
 
         /// The content of a row for an entry.
         pub(super) fn fields(entry: &AuditEntry) -> Vec<Field> {
@@ -88,7 +88,7 @@ struct Read {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ColumnType {
     Integer,
     Text,
 }
@@ -116,7 +116,7 @@ pub(super) fn columns() -> String {
 
 /// All columns, with the large ones replaced by empty values.
 pub(super) fn outline() -> String {
-    let column = |(name, _): &(&'static str, Kind)| match *name {
+    let column = |(name, _): &(&'static str, ColumnType)| match *name {
         "data" => "'{}'",
         "request_body" | "response_body" => "NULL",
         name => name,
@@ -126,10 +126,10 @@ pub(super) fn outline() -> String {
 
 /// The stored content of a row, starting at column `skip`.
 pub(super) fn content(row: &Row, skip: usize) -> Result<Vec<Field>, StoreError> {
-    let field = |(index, (_, kind)): (usize, &(&str, Kind))| {
+    let field = |(index, (_, kind)): (usize, &(&str, ColumnType))| {
         Ok(match kind {
-            Kind::Integer => Field::Integer(row.get(skip + index)?),
-            Kind::Text => Field::Text(row.get(skip + index)?),
+            ColumnType::Integer => Field::Integer(row.get(skip + index)?),
+            ColumnType::Text => Field::Text(row.get(skip + index)?),
         })
     };
     CONTENT.iter().enumerate().map(field).collect()
@@ -192,14 +192,14 @@ const DATA: usize = CONTENT.len() - 3;
 
 /// A type of value in a row.
 trait RowValue: Column {
-    const KIND: Kind;
+    const KIND: ColumnType;
 
     /// The stored value; `most` limits the length of text in bytes, 0 does not.
     fn field(&self, most: usize) -> Field;
 }
 
 impl RowValue for String {
-    const KIND: Kind = Kind::Text;
+    const KIND: ColumnType = ColumnType::Text;
 
     fn field(&self, most: usize) -> Field {
         Field::Text(Some(storable(self, most)))
@@ -207,7 +207,7 @@ impl RowValue for String {
 }
 
 impl RowValue for Option<String> {
-    const KIND: Kind = Kind::Text;
+    const KIND: ColumnType = ColumnType::Text;
 
     fn field(&self, most: usize) -> Field {
         Field::Text(self.as_deref().map(|text| storable(text, most)))
@@ -215,7 +215,7 @@ impl RowValue for Option<String> {
 }
 
 impl RowValue for Timestamp {
-    const KIND: Kind = Kind::Integer;
+    const KIND: ColumnType = ColumnType::Integer;
 
     fn field(&self, _: usize) -> Field {
         Field::Integer(Some(self.micros()))
@@ -223,7 +223,7 @@ impl RowValue for Timestamp {
 }
 
 impl RowValue for bool {
-    const KIND: Kind = Kind::Integer;
+    const KIND: ColumnType = ColumnType::Integer;
 
     fn field(&self, _: usize) -> Field {
         Field::Integer(Some((*self).into()))
@@ -231,7 +231,7 @@ impl RowValue for bool {
 }
 
 impl RowValue for u16 {
-    const KIND: Kind = Kind::Integer;
+    const KIND: ColumnType = ColumnType::Integer;
 
     fn field(&self, _: usize) -> Field {
         Field::Integer(Some((*self).into()))
@@ -239,7 +239,7 @@ impl RowValue for u16 {
 }
 
 impl RowValue for u64 {
-    const KIND: Kind = Kind::Integer;
+    const KIND: ColumnType = ColumnType::Integer;
 
     fn field(&self, _: usize) -> Field {
         Field::Integer(Some(i64::try_from(*self).unwrap_or(i64::MAX)))
@@ -247,7 +247,7 @@ impl RowValue for u64 {
 }
 
 impl RowValue for Option<u64> {
-    const KIND: Kind = Kind::Integer;
+    const KIND: ColumnType = ColumnType::Integer;
 
     fn field(&self, _: usize) -> Field {
         Field::Integer(self.map(|count| i64::try_from(count).unwrap_or(i64::MAX)))

@@ -11,7 +11,7 @@ use super::Journal;
 use super::parts::{self, Part};
 use super::read::{self, Batch, Loss, MOST_RECEIPTS};
 use super::segment;
-use super::source::{Cursor, Source};
+use super::source::{Cursor, JournalSource};
 use crate::audit::AuditEntry;
 use crate::ledger::booking::Booking;
 use crate::ledger::books::Booked;
@@ -33,7 +33,7 @@ const ADOPTION: Duration = Duration::from_secs(10);
 pub struct Drainer {
     journal: Journal,
     store: Store,
-    sources: Vec<Source>,
+    sources: Vec<JournalSource>,
     looked_at: Option<Duration>,
 }
 
@@ -77,7 +77,7 @@ pub(super) enum Outcome {
 
 impl Drainer {
     pub fn new(journal: Journal, store: Store) -> Self {
-        let sources = vec![Source::live(journal.clone())];
+        let sources = vec![JournalSource::live(journal.clone())];
         Self { journal, store, sources, looked_at: None }
     }
 
@@ -109,7 +109,7 @@ impl Drainer {
             return;
         }
         let records = self.journal.records();
-        let settled = self.sources.iter().filter(|source| source.is_live()).all(Source::is_settled);
+        let settled = self.sources.iter().filter(|source| source.is_live()).all(JournalSource::is_settled);
         if settled && self.journal.lag().records == 0 {
             *self.journal.0.settled.lock() = Some(records);
         }
@@ -186,7 +186,7 @@ impl Drainer {
         }
         self.looked_at = Some(now);
         let journal = self.journal.clone();
-        match blocking(move || Source::orphans(&journal)).await {
+        match blocking(move || JournalSource::orphans(&journal)).await {
             Ok(orphans) => self.sources.extend(orphans),
             Err(error) => {
                 tracing::error!(%error, "orphaned journal takeover failed")
@@ -210,7 +210,7 @@ impl Journal {
     }
 }
 
-async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
+async fn step(store: &Store, source: &mut JournalSource) -> Result<Step, StoreError> {
     for segment in source.sweep() {
         forget(store, "DELETE FROM journal_positions WHERE segment = $1", &segment).await;
     }
@@ -258,7 +258,7 @@ async fn step(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
 }
 
 /// Finishes the directory of a dead process that was read to its end: its open calls will never close.
-async fn finish(store: &Store, source: &mut Source) -> Result<Step, StoreError> {
+async fn finish(store: &Store, source: &mut JournalSource) -> Result<Step, StoreError> {
     let (followed, interrupted): (Vec<Opening>, Vec<Opening>) =
         source.unclosed().into_iter().partition(|opening| opening.follow.is_some());
     for opening in followed {
@@ -309,7 +309,7 @@ pub(super) struct Advance<'a> {
 
 async fn commit(
     store: &Store,
-    source: &Source,
+    source: &JournalSource,
     cursor: &Cursor,
     batch: &Batch,
 ) -> Result<Outcome, StoreError> {

@@ -8,14 +8,14 @@ pub(super) const HEAD: usize = 9;
 pub(super) const MOST: usize = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RecordKind {
     Opening = 1,
     Receipt = 2,
     /// An opening repeated in a later segment, so that the earlier one can be removed while the call is still open.
     Carried = 3,
 }
 
-impl Kind {
+impl RecordKind {
     fn of(byte: u8) -> Option<Self> {
         [Self::Opening, Self::Receipt, Self::Carried].into_iter().find(|kind| *kind as u8 == byte)
     }
@@ -25,7 +25,7 @@ impl Kind {
 pub(super) enum Parsed<'a> {
     Frame {
         /// `None` for a kind written by a newer build.
-        kind: Option<Kind>,
+        kind: Option<RecordKind>,
         payload: &'a [u8],
         size: usize,
     },
@@ -35,7 +35,11 @@ pub(super) enum Parsed<'a> {
 }
 
 /// Encodes a frame into `buffer`, which is cleared first; `fill` appends the payload.
-pub(super) fn encode(buffer: &mut Vec<u8>, kind: Kind, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<()> {
+pub(super) fn encode(
+    buffer: &mut Vec<u8>,
+    kind: RecordKind,
+    fill: impl FnOnce(&mut Vec<u8>),
+) -> io::Result<()> {
     buffer.clear();
     buffer.extend_from_slice(&[0; HEAD - 1]);
     buffer.push(kind as u8);
@@ -54,7 +58,7 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     if checksum(&head[..4], kind, payload) != u32::from_le_bytes([c0, c1, c2, c3]) {
         return Parsed::Damaged;
     }
-    Parsed::Frame { kind: Kind::of(kind), payload, size: HEAD + length }
+    Parsed::Frame { kind: RecordKind::of(kind), payload, size: HEAD + length }
 }
 
 /// Finds the start of the next valid frame of a known kind, after damage.
@@ -63,7 +67,7 @@ pub(super) fn find(bytes: &[u8]) -> Option<usize> {
         let candidate = &bytes[*start..];
         // Cheap checks first: computing a checksum at every position would be quadratic.
         candidate[HEAD] == b'{'
-            && Kind::of(candidate[HEAD - 1]).is_some()
+            && RecordKind::of(candidate[HEAD - 1]).is_some()
             && matches!(parse(candidate), Parsed::Frame { kind: Some(_), .. })
     })
 }
@@ -100,10 +104,10 @@ mod tests {
         #[test]
         fn a_frame_comes_back_and_no_flipped_bit_goes_unseen(text in "\\PC{1,80}", byte in 0usize..1000, bit in 0u8..8) {
             let mut buffer = Vec::new();
-            encode(&mut buffer, Kind::Receipt, |buffer| buffer.extend_from_slice(text.as_bytes())).unwrap();
+            encode(&mut buffer, RecordKind::Receipt, |buffer| buffer.extend_from_slice(text.as_bytes())).unwrap();
             prop_assert_eq!(
                 parse(&buffer),
-                Parsed::Frame { kind: Some(Kind::Receipt), payload: text.as_bytes(), size: buffer.len() }
+                Parsed::Frame { kind: Some(RecordKind::Receipt), payload: text.as_bytes(), size: buffer.len() }
             );
             let place = byte % buffer.len();
             buffer[place] ^= 1 << bit;
@@ -114,7 +118,7 @@ mod tests {
         #[test]
         fn a_cut_frame_is_short(text in "\\PC{1,80}", cut in 0usize..1000) {
             let mut buffer = Vec::new();
-            encode(&mut buffer, Kind::Opening, |buffer| buffer.extend_from_slice(text.as_bytes())).unwrap();
+            encode(&mut buffer, RecordKind::Opening, |buffer| buffer.extend_from_slice(text.as_bytes())).unwrap();
             let cut = cut % buffer.len();
             prop_assert!(matches!(parse(&buffer[..cut]), Parsed::Short(_)));
         }

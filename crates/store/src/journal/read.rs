@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt as _;
 
 use foldhash::HashMap;
 
-use super::frame::{self, Kind, Parsed};
+use super::frame::{self, Parsed, RecordKind};
 use crate::audit::AuditEntry;
 use crate::journal_record::Recorded;
 use crate::ledger::booking::{Booking, Labels};
@@ -124,14 +124,14 @@ struct Calls<'a> {
 impl<'a> Calls<'a> {
     fn take(
         &mut self,
-        kind: Option<Kind>,
+        kind: Option<RecordKind>,
         payload: &'a [u8],
         fresh: bool,
         batch: &mut Batch,
     ) -> Result<(), String> {
         let kind = kind.ok_or("a record of an unknown kind")?;
         let text = std::str::from_utf8(payload).map_err(|error| error.to_string())?;
-        if kind == Kind::Receipt && fresh {
+        if kind == RecordKind::Receipt && fresh {
             let read = Booking::read(text, &mut self.labels).map_err(|error| error.to_string())?;
             self.close(read.id);
             batch.bookings.extend(read.booking);
@@ -140,9 +140,9 @@ impl<'a> Calls<'a> {
         }
         let id = identity(text)?;
         match kind {
-            Kind::Receipt => self.close(id),
-            Kind::Opening => _ = self.opened.insert(id, payload),
-            Kind::Carried => {
+            RecordKind::Receipt => self.close(id),
+            RecordKind::Opening => _ = self.opened.insert(id, payload),
+            RecordKind::Carried => {
                 self.others.push(Event::Carried { id: id.into_owned(), opening: payload.into() })
             }
         }

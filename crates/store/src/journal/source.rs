@@ -13,10 +13,10 @@ use super::Journal;
 use super::read::{Batch, Event, Loss, MOST_RECEIPTS, Stretch};
 use super::segment::{self, HEADER, Segment};
 
-pub(super) struct Source {
+pub(super) struct JournalSource {
     pub name: String,
     journal: Journal,
-    place: Place,
+    place: SourceState,
     pub cursor: Option<Cursor>,
     /// The last segment that was read to its end.
     last: Option<u64>,
@@ -29,7 +29,7 @@ pub(super) struct Source {
     pub most: usize,
 }
 
-enum Place {
+enum SourceState {
     Live,
     /// The lock is held until the directory is removed.
     Adopted {
@@ -61,9 +61,9 @@ struct OpenCall {
     closed: bool,
 }
 
-impl Source {
+impl JournalSource {
     pub fn live(journal: Journal) -> Self {
-        Self::new(journal.0.name.clone(), journal, Place::Live)
+        Self::new(journal.0.name.clone(), journal, SourceState::Live)
     }
 
     /// Takes over the directories of dead processes.
@@ -74,13 +74,13 @@ impl Source {
             let bytes = segments.iter().map(|segment| segment.length).sum();
             journal.0.adopted.fetch_add(bytes, Ordering::Relaxed);
             tracing::info!(journal = %name, bytes, "taking over orphaned journal");
-            let place = Place::Adopted { path, segments, _lock: lock };
+            let place = SourceState::Adopted { path, segments, _lock: lock };
             sources.push(Self::new(name, journal.clone(), place));
         }
         Ok(sources)
     }
 
-    fn new(name: String, journal: Journal, place: Place) -> Self {
+    fn new(name: String, journal: Journal, place: SourceState) -> Self {
         Self {
             name,
             journal,
@@ -95,7 +95,7 @@ impl Source {
     }
 
     pub fn is_live(&self) -> bool {
-        matches!(self.place, Place::Live)
+        matches!(self.place, SourceState::Live)
     }
 
     /// True if everything is booked, no call is open and no damaged segment has to be kept.
@@ -107,8 +107,8 @@ impl Source {
 
     pub fn next_segment(&self) -> Option<Segment> {
         match &self.place {
-            Place::Live => self.journal.segment_after(self.last),
-            Place::Adopted { segments, .. } => {
+            SourceState::Live => self.journal.segment_after(self.last),
+            SourceState::Adopted { segments, .. } => {
                 segments.iter().find(|segment| self.last.is_none_or(|last| segment.sequence > last)).cloned()
             }
         }
@@ -153,8 +153,8 @@ impl Source {
 
     fn extent(&self, cursor: &Cursor) -> (u64, bool) {
         match self.place {
-            Place::Live => self.journal.extent(cursor.segment.sequence),
-            Place::Adopted { .. } => (cursor.segment.length, true),
+            SourceState::Live => self.journal.extent(cursor.segment.sequence),
+            SourceState::Adopted { .. } => (cursor.segment.length, true),
         }
     }
 
@@ -178,15 +178,15 @@ impl Source {
         }
         for loss in &batch.losses {
             cursor.damaged |=
-                report(&self.journal, &cursor.segment, loss, !matches!(self.place, Place::Live));
+                report(&self.journal, &cursor.segment, loss, !matches!(self.place, SourceState::Live));
         }
         if batch.until > cursor.counted {
             let bytes = batch.until - batch.from.max(cursor.counted);
             let records = if batch.from >= cursor.counted { batch.records } else { 0 };
             cursor.counted = batch.until;
             match self.place {
-                Place::Live => self.journal.drained(bytes, records),
-                Place::Adopted { .. } => release(&self.journal, bytes),
+                SourceState::Live => self.journal.drained(bytes, records),
+                SourceState::Adopted { .. } => release(&self.journal, bytes),
             }
         }
         for event in batch.events {
@@ -295,7 +295,7 @@ impl Source {
 
     /// Removes the directory of a dead process after everything in it is booked.
     pub fn dissolve(&mut self) -> io::Result<()> {
-        let Place::Adopted { path, .. } = &self.place else { return Ok(()) };
+        let SourceState::Adopted { path, .. } = &self.place else { return Ok(()) };
         for (segment, damaged) in self.retired.drain(..) {
             segment::remove(&self.journal.0.config.directory, &segment, damaged)?;
             release(&self.journal, HEADER.min(segment.length));

@@ -8,7 +8,7 @@ use domain::clock::Timestamp;
 use domain::receipt::Receipt;
 
 use super::Journal;
-use super::frame::{self, Kind};
+use super::frame::{self, RecordKind};
 use super::read::{self, Event, Stretch};
 use super::segment::HEADER;
 use crate::database::sql;
@@ -160,7 +160,7 @@ async fn a_dead_process_is_succeeded_and_its_open_calls_are_charged_once() {
         drainer.drain_all().await;
         close(&journal, "late");
         assert_eq!(ids(&store).await, set(["whole"]), "an open call of a live process is only open");
-        assert!(super::source::Source::orphans(&journal).unwrap().is_empty());
+        assert!(super::source::JournalSource::orphans(&journal).unwrap().is_empty());
 
         let left = tempfile::tempdir().unwrap();
         copy(directory.path(), left.path());
@@ -428,7 +428,7 @@ fn frames(count: usize) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends, mut buffer) = (Vec::new(), vec![0], Vec::new());
     for n in 0..count {
         let receipt = receipt(format!("r{n}"));
-        frame::encode(&mut buffer, Kind::Receipt, |buffer| journal_record::receipt(buffer, &receipt))
+        frame::encode(&mut buffer, RecordKind::Receipt, |buffer| journal_record::receipt(buffer, &receipt))
             .unwrap();
         bytes.extend_from_slice(&buffer);
         ends.push(bytes.len());

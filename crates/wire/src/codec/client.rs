@@ -50,7 +50,7 @@ pub trait Renderer: Send {
 #[derive(Clone, Debug)]
 pub struct Rendering {
     /// Generates the ids of the answer and its items.
-    pub mint: IdGenerator,
+    pub ids: IdGenerator,
     /// Unix time in seconds.
     pub created: i64,
     /// The provider instance that served the request.

@@ -22,7 +22,7 @@ pub struct Request {
     pub max_output: Option<u64>,
     /// The number of choices requested.
     pub choices: u64,
-    pub places: Places,
+    pub places: MemberIndexes,
 }
 
 /// The client's request, for formats whose answers repeat parts of it. Shares the body, which is never parsed as a
@@ -45,7 +45,7 @@ impl EchoedRequest {
 
 /// Indexes into the object's members, for edits.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Places {
+pub struct MemberIndexes {
     pub model: Option<usize>,
     pub messages: Option<usize>,
     pub stream: Option<usize>,

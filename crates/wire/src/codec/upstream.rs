@@ -107,7 +107,7 @@ pub struct Decoding {
     pub model: Arc<str>,
     pub schema_tool: Option<String>,
     /// Generates ids for tool calls that the provider sent without one.
-    pub mint: IdGenerator,
+    pub ids: IdGenerator,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

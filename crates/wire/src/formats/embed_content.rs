@@ -14,7 +14,8 @@ use serde_json::{Map, Value};
 
 use super::{chat, plain};
 use crate::codec::{
-    Answer, AnswerReader, Class, Native, Places, Request, RequestReader, RequestShape, Seen, Served, Target,
+    Answer, AnswerReader, Class, MemberIndexes, Native, Request, RequestReader, RequestShape, Seen, Served,
+    Target,
 };
 use crate::json::{self, ScanError};
 use crate::splice::Patch;
@@ -47,7 +48,7 @@ impl RequestReader for EmbedContent {
             provider_hint: None,
             max_output: Some(1),
             choices: 1,
-            places: Places::default(),
+            places: MemberIndexes::default(),
             object,
             body,
         })

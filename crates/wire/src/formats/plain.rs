@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::Fault;
 
-use crate::codec::{Answer, Fields, Places, Request, RequestShape, Target};
+use crate::codec::{Answer, Fields, MemberIndexes, Request, RequestShape, Target};
 use crate::json::{self, ScanError};
 use crate::splice::Patch;
 
@@ -12,8 +12,12 @@ use crate::splice::Patch;
 pub fn peek(body: Bytes, check: impl Fn(&Fields<'_>) -> Result<(), Fault>) -> Result<Request, Fault> {
     let object = json::scan(&body)?;
     let at = |name| object.position(&body, name);
-    let places =
-        Places { model: at("model"), provider: at("provider"), stream: at("stream"), ..Places::default() };
+    let places = MemberIndexes {
+        model: at("model"),
+        provider: at("provider"),
+        stream: at("stream"),
+        ..MemberIndexes::default()
+    };
     let fields = Fields { body: &body, object: &object };
     let model = fields.string(places.model, "model")?.filter(|model| !model.is_empty());
     let provider_hint = fields.hint(places.provider);

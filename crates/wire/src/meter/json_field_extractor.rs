@@ -66,13 +66,13 @@ const TEXTS: &[&str] = &[
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum MemberScope {
     Top,
     Within(&'static str),
 }
 
 pub struct Member<'a> {
-    pub place: Place,
+    pub place: MemberScope,
     pub name: &'static str,
     /// The raw value; `None` if it exceeds the limit.
     pub value: Option<&'a [u8]>,
@@ -143,7 +143,7 @@ pub struct JsonFieldExtractor {
 
 /// A relevant value, starting after its colon.
 struct Pending {
-    place: Place,
+    place: MemberScope,
     name: &'static str,
     /// The value so far; `None` once it exceeds the limit.
     value: Option<Vec<u8>>,
@@ -260,10 +260,10 @@ impl JsonFieldExtractor {
         usize::from(self.in_array)
     }
 
-    fn place(&self) -> Option<Place> {
+    fn place(&self) -> Option<MemberScope> {
         match (self.depth.checked_sub(self.top_depth())?, self.container) {
-            (1, _) if self.top => Some(Place::Top),
-            (2, Some(container)) => Some(Place::Within(container)),
+            (1, _) if self.top => Some(MemberScope::Top),
+            (2, Some(container)) => Some(MemberScope::Within(container)),
             _ => None,
         }
     }
@@ -280,8 +280,8 @@ impl JsonFieldExtractor {
             self.keep(b":");
         } else if let Some(place) = self.place() {
             self.container = match place {
-                Place::Top => named(CONTAINERS),
-                Place::Within(_) => self.container,
+                MemberScope::Top => named(CONTAINERS),
+                MemberScope::Within(_) => self.container,
             };
             let name = named(NAMES);
             self.pending = name.map(|name| Pending { place, name, value: Some(Vec::new()) });

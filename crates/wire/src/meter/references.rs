@@ -2,7 +2,7 @@
 
 use memchr::memmem;
 
-use super::{JsonFieldExtractor, Place};
+use super::{JsonFieldExtractor, MemberScope};
 use crate::json;
 
 /// The ids of stored objects that a complete body refers to. A substring search first rules out most bodies, which
@@ -15,7 +15,7 @@ pub fn references_in(body: &[u8]) -> Vec<String> {
     let mut gleaner = JsonFieldExtractor::with_references();
     let mut found = Vec::new();
     gleaner.feed(body, |member| {
-        if member.place == Place::Within("conversation") && member.name == "id" {
+        if member.place == MemberScope::Within("conversation") && member.name == "id" {
             let value = member.value.unwrap_or_default();
             found.extend(json::string_at(value, &(0..value.len())).map(|id| id.into_owned()));
         }

@@ -2,8 +2,8 @@
 
 use domain::call::Format;
 use domain::canon::{
-    CacheMark, Content, CustomTool, Effort, ForeignTool, FunctionTool, Media, Opaque, Origin, OutputFormat,
-    Part, Prompt, Reasoning, Role, Source, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
+    CacheMark, Content, CustomTool, Effort, ForeignTool, FunctionTool, Media, MediaSource, Opaque, Origin,
+    OutputFormat, Part, Prompt, Reasoning, Role, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
 };
 use serde_json::{Value, json};
 use wire::codec::Target;
@@ -11,7 +11,7 @@ use wire::formats;
 
 use crate::{encode, sent};
 
-fn media(source: Source, media_type: &str) -> Media {
+fn media(source: MediaSource, media_type: &str) -> Media {
     Media { source, media_type: Some(media_type.into()), detail: None, name: None }
 }
 
@@ -33,7 +33,7 @@ fn agent() -> Prompt {
         whole: false,
         text: None,
     };
-    let image = || Content::Image(media(Source::Data("AAAA".into()), "image/png"));
+    let image = || Content::Image(media(MediaSource::Data("AAAA".into()), "image/png"));
     prompt.turns = vec![
         Turn::new(
             Role::System,
@@ -49,12 +49,15 @@ fn agent() -> Prompt {
                 Part::new(image()).at("messages[0].content[1]"),
                 Content::Document(Media {
                     name: Some("a.txt".into()),
-                    ..media(Source::Text("plain".into()), "text/plain")
+                    ..media(MediaSource::Text("plain".into()), "text/plain")
                 })
                 .into(),
-                Content::Document(media(Source::Data("JVBE".into()), "application/pdf")).into(),
-                Part::new(Content::Document(media(Source::Url("https://x/y.pdf".into()), "application/pdf")))
-                    .at("messages[0].content[4]"),
+                Content::Document(media(MediaSource::Data("JVBE".into()), "application/pdf")).into(),
+                Part::new(Content::Document(media(
+                    MediaSource::Url("https://x/y.pdf".into()),
+                    "application/pdf",
+                )))
+                .at("messages[0].content[4]"),
             ],
         ),
         Turn::new(

@@ -47,13 +47,13 @@ fn decoding(schema_tool: Option<&str>) -> Decoding {
         provider: "acme".into(),
         model: "model-1".into(),
         schema_tool: schema_tool.map(str::to_owned),
-        mint: IdGenerator::new("seed"),
+        ids: IdGenerator::new("seed"),
     }
 }
 
 fn rendering(include_usage: bool) -> Rendering {
     Rendering {
-        mint: IdGenerator::new("seed"),
+        ids: IdGenerator::new("seed"),
         created: 1_700_000_000,
         provider: "acme".into(),
         model: "model-1".into(),

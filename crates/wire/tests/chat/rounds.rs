@@ -3,9 +3,9 @@
 use bytes::Bytes;
 use domain::call::Format;
 use domain::canon::{
-    CacheMark, Content, CustomTool, Effort, FunctionTool, Media, Opaque, Origin, OutputFormat, Part, Prompt,
-    Reasoning, Reply, Role, Sampling, Source, StopReason, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
-    Turn,
+    CacheMark, Content, CustomTool, Effort, FunctionTool, Media, MediaSource, Opaque, Origin, OutputFormat,
+    Part, Prompt, Reasoning, Reply, Role, Sampling, StopReason, Thinking, Tool, ToolCall, ToolChoice,
+    ToolResult, Turn,
 };
 use domain::usage::{Tokens, Usage};
 use proptest::option::of;
@@ -61,11 +61,11 @@ fn user_part() -> impl Strategy<Value = Part> {
     };
     let content = prop_oneof![
         4 => text().prop_map(Content::Text),
-        1 => (word(), of(word())).prop_map(move |(data, detail)| Content::Image(Media { detail, ..media(Source::Data(data), "image/png") })),
-        1 => word().prop_map(|it| Content::Image(Media { source: Source::Url(format!("https://{it}")), media_type: None, detail: None, name: None })),
-        1 => word().prop_map(move |data| Content::Audio(media(Source::Data(data), "audio/wav"))),
-        1 => (word(), of(word())).prop_map(move |(data, name)| Content::Document(Media { name, ..media(Source::Data(data), "application/pdf") })),
-        1 => word().prop_map(|id| Content::Document(Media { source: Source::File(id), media_type: None, detail: None, name: None })),
+        1 => (word(), of(word())).prop_map(move |(data, detail)| Content::Image(Media { detail, ..media(MediaSource::Data(data), "image/png") })),
+        1 => word().prop_map(|it| Content::Image(Media { source: MediaSource::Url(format!("https://{it}")), media_type: None, detail: None, name: None })),
+        1 => word().prop_map(move |data| Content::Audio(media(MediaSource::Data(data), "audio/wav"))),
+        1 => (word(), of(word())).prop_map(move |(data, name)| Content::Document(Media { name, ..media(MediaSource::Data(data), "application/pdf") })),
+        1 => word().prop_map(|id| Content::Document(Media { source: MediaSource::File(id), media_type: None, detail: None, name: None })),
     ];
     let mark = of(prop_oneof![Just(CacheMark::FiveMinutes), Just(CacheMark::OneHour)]);
     (content, mark).prop_map(|(content, mark)| Part::new(content).cached(mark))

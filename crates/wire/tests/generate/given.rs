@@ -47,13 +47,13 @@ pub fn decoding() -> Decoding {
         provider: "acme".into(),
         model: MODEL.into(),
         schema_tool: Some("json_output".into()),
-        mint: IdGenerator::new("0seed"),
+        ids: IdGenerator::new("0seed"),
     }
 }
 
 pub fn rendering() -> Rendering {
     Rendering {
-        mint: IdGenerator::new("0seed"),
+        ids: IdGenerator::new("0seed"),
         created: 0,
         provider: "acme".into(),
         model: MODEL.into(),

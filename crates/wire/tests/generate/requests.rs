@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use domain::call::Format;
 use domain::canon::{
-    CacheMark, Content, CustomTool, Effort, Field, ForeignTool, FunctionTool, Media, OutputFormat, Part,
-    Prompt, Reasoning, Role, Sampling, Source, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
+    CacheMark, Content, CustomTool, Effort, Field, ForeignTool, FunctionTool, Media, MediaSource,
+    OutputFormat, Part, Prompt, Reasoning, Role, Sampling, Thinking, Tool, ToolCall, ToolChoice, ToolResult,
+    Turn,
 };
 use serde_json::{Value, json};
 
@@ -53,7 +54,7 @@ fn requests_of_its_own_clients_are_kept() {
 /// A conversation of an agent that uses Messages: thinking, parallel calls, results out of order, an image.
 fn agent() -> Prompt {
     let picture = Media {
-        source: Source::Data("iVBORw0KGgo=".into()),
+        source: MediaSource::Data("iVBORw0KGgo=".into()),
         media_type: Some("image/png".into()),
         detail: None,
         name: None,
@@ -358,8 +359,8 @@ fn what_cannot_be_said_is_named_in_the_clients_words() {
     (prompt.user, prompt.metadata) = (Some("u".into()), Some(json!({})));
     prompt.extra.insert("logprobs".into(), json!(true));
     let media = |source| Media { source, media_type: None, detail: Some("high".into()), name: None };
-    let near = Content::Image(media(Source::Url("https://example.com/x".into())));
-    let theirs = Content::Document(media(Source::File("file-1".into())));
+    let near = Content::Image(media(MediaSource::Url("https://example.com/x".into())));
+    let theirs = Content::Document(media(MediaSource::File("file-1".into())));
     let foreign = Content::Foreign { format: Format::Chat, value: json!({}) };
     prompt.turns[0].parts.extend([
         Part::new(near).at("messages[0].content[1]"),

@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use domain::call::Format;
 use domain::canon::{
-    Collector, Content, Effort, FunctionTool, Media, Opaque, Origin, OutputFormat, Part, Prompt, Reasoning,
-    Reply, Role, Sampling, Source, StopReason, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
+    Collector, Content, Effort, FunctionTool, Media, MediaSource, Opaque, Origin, OutputFormat, Part, Prompt,
+    Reasoning, Reply, Role, Sampling, StopReason, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
 };
 use domain::usage::{Tokens, Usage};
 use proptest::prelude::*;
@@ -37,10 +37,12 @@ fn user_part() -> impl Strategy<Value = Part> {
         |source, kind: &str| Media { source, media_type: Some(kind.into()), detail: None, name: None };
     prop_oneof![
         words().prop_map(Part::text),
-        "[A-Za-z0-9]{8}".prop_map(move |data| Content::Image(media(Source::Data(data), "image/png")).into()),
-        "[A-Za-z0-9]{8}".prop_map(move |data| Content::Audio(media(Source::Data(data), "audio/wav")).into()),
+        "[A-Za-z0-9]{8}"
+            .prop_map(move |data| Content::Image(media(MediaSource::Data(data), "image/png")).into()),
+        "[A-Za-z0-9]{8}"
+            .prop_map(move |data| Content::Audio(media(MediaSource::Data(data), "audio/wav")).into()),
         "[a-z]{1,8}".prop_map(move |name| {
-            let url = Source::Url(format!("https://example.com/{name}.pdf"));
+            let url = MediaSource::Url(format!("https://example.com/{name}.pdf"));
             Content::Document(media(url, "application/pdf")).into()
         }),
         Just(

@@ -2,8 +2,8 @@
 
 use domain::call::Format;
 use domain::canon::{
-    CacheMark, Content, CustomTool, Effort, ForeignTool, FunctionTool, Media, Opaque, Origin, OutputFormat,
-    Part, Prompt, Reasoning, Role, Source, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
+    CacheMark, Content, CustomTool, Effort, ForeignTool, FunctionTool, Media, MediaSource, Opaque, Origin,
+    OutputFormat, Part, Prompt, Reasoning, Role, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
 };
 use serde_json::{Value, json};
 
@@ -370,15 +370,16 @@ fn media_and_what_cannot_be_carried() {
     };
     let image = |source, media_type| Content::Image(media(source, media_type));
     let document = |source, media_type| Content::Document(media(source, media_type));
-    let close = Media { detail: Some("high".into()), ..media(Source::Url("https://x/a.png".into()), None) };
+    let close =
+        Media { detail: Some("high".into()), ..media(MediaSource::Url("https://x/a.png".into()), None) };
     let contents = vec![
         Content::Image(close),
-        image(Source::Data("/9j/4AAQ".into()), None),
-        image(Source::File("file-1".into()), None),
-        document(Source::Data("JVBERi0=".into()), Some("application/pdf")),
-        document(Source::Data("aGk=".into()), Some("text/markdown")),
-        document(Source::Text("plain".into()), None),
-        Content::Audio(media(Source::Data("UklGR".into()), Some("audio/wav"))),
+        image(MediaSource::Data("/9j/4AAQ".into()), None),
+        image(MediaSource::File("file-1".into()), None),
+        document(MediaSource::Data("JVBERi0=".into()), Some("application/pdf")),
+        document(MediaSource::Data("aGk=".into()), Some("text/markdown")),
+        document(MediaSource::Text("plain".into()), None),
+        Content::Audio(media(MediaSource::Data("UklGR".into()), Some("audio/wav"))),
         Content::Foreign { format: Format::Responses, value: json!({"type": "x"}) },
     ];
     let at = |(index, content)| Part::new(content).at(format!("messages[0].content[{index}]"));

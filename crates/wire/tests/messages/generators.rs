@@ -2,8 +2,8 @@
 
 use domain::call::Format;
 use domain::canon::{
-    CacheMark, Content, Effort, FunctionTool, Media, Opaque, Origin, OutputFormat, Part, Prompt, Reasoning,
-    Reply, Role, Sampling, Source, StopReason, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
+    CacheMark, Content, Effort, FunctionTool, Media, MediaSource, Opaque, Origin, OutputFormat, Part, Prompt,
+    Reasoning, Reply, Role, Sampling, StopReason, Thinking, Tool, ToolCall, ToolChoice, ToolResult, Turn,
 };
 use domain::usage::{Tokens, Usage};
 use proptest::prelude::*;
@@ -46,10 +46,12 @@ fn media() -> impl Strategy<Value = Part> {
     };
     prop_oneof![
         words().prop_map(Part::text),
-        Just(Content::Image(media(Source::Url("https://x/a.png".into()), None)).into()),
-        Just(Content::Image(media(Source::Data("iVBORw0KGgo=".into()), Some("image/png"))).into()),
-        words().prop_map(move |text| Content::Document(media(Source::Text(text), Some("text/plain"))).into()),
-        Just(Content::Document(media(Source::Data("JVBERi0=".into()), Some("application/pdf"))).into()),
+        Just(Content::Image(media(MediaSource::Url("https://x/a.png".into()), None)).into()),
+        Just(Content::Image(media(MediaSource::Data("iVBORw0KGgo=".into()), Some("image/png"))).into()),
+        words().prop_map(
+            move |text| Content::Document(media(MediaSource::Text(text), Some("text/plain"))).into()
+        ),
+        Just(Content::Document(media(MediaSource::Data("JVBERi0=".into()), Some("application/pdf"))).into()),
     ]
 }
 

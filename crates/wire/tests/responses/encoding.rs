@@ -1,8 +1,8 @@
 //! Prompts of other formats encoded for this one: adapted and dropped parameters.
 
 use domain::canon::{
-    CacheMark, Content, CustomTool, Effort, FunctionTool, Media, Opaque, Origin, OutputFormat, Part,
-    Reasoning, Role, Source, Thinking, ToolCall, ToolResult, Turn,
+    CacheMark, Content, CustomTool, Effort, FunctionTool, Media, MediaSource, Opaque, Origin, OutputFormat,
+    Part, Reasoning, Role, Thinking, ToolCall, ToolResult, Turn,
 };
 use serde_json::json;
 
@@ -131,11 +131,11 @@ fn media_and_results_find_their_shape() {
     };
     let mut messages = prompt(Format::Messages);
     messages.turns[0].parts = vec![
-        Content::Document(media(Source::Data("JVBE".into()), Some("application/pdf"), None)).into(),
-        Content::Document(media(Source::Text("words".into()), None, Some("Notes"))).into(),
-        Part::new(Content::Image(media(Source::File("file_1".into()), None, None)))
+        Content::Document(media(MediaSource::Data("JVBE".into()), Some("application/pdf"), None)).into(),
+        Content::Document(media(MediaSource::Text("words".into()), None, Some("Notes"))).into(),
+        Part::new(Content::Image(media(MediaSource::File("file_1".into()), None, None)))
             .at("messages[0].content[2]"),
-        Content::Audio(media(Source::Data("AAAA".into()), Some("audio/mpeg"), None)).into(),
+        Content::Audio(media(MediaSource::Data("AAAA".into()), Some("audio/mpeg"), None)).into(),
     ];
     let call =
         ToolCall { id: "c".into(), name: "p".into(), arguments: "x".into(), custom: true, opaque: None };

@@ -1,8 +1,8 @@
 //! Property tests: decoding does not depend on the chunking, and encoded values are read back unchanged.
 
 use domain::canon::{
-    Content, CustomTool, Effort, FunctionTool, Media, Opaque, Origin, OutputFormat, Part, Reasoning, Role,
-    Sampling, Source, StopReason, Thinking, ToolCall, ToolChoice, ToolResult, Turn,
+    Content, CustomTool, Effort, FunctionTool, Media, MediaSource, Opaque, Origin, OutputFormat, Part,
+    Reasoning, Role, Sampling, StopReason, Thinking, ToolCall, ToolChoice, ToolResult, Turn,
 };
 use domain::usage::{Tokens, Usage};
 use proptest::collection::vec;
@@ -32,18 +32,18 @@ fn opaque(format: Format, model: &'static str) -> impl Strategy<Value = Opaque> 
 fn media() -> impl Strategy<Value = Part> {
     let image = (option::of(Just("high".to_owned())), any::<bool>()).prop_map(|(detail, embedded)| {
         let (source, media_type) = if embedded {
-            (Source::Data("iVBO".into()), Some("image/png".to_owned()))
+            (MediaSource::Data("iVBO".into()), Some("image/png".to_owned()))
         } else {
-            (Source::Url("https://example.com/x.png".into()), None)
+            (MediaSource::Url("https://example.com/x.png".into()), None)
         };
         Content::Image(Media { source, media_type, detail, name: None })
     });
     let file = option::of(word()).prop_map(|name| {
-        let (source, media_type) = (Source::Data("JVBE".into()), Some("application/pdf".to_owned()));
+        let (source, media_type) = (MediaSource::Data("JVBE".into()), Some("application/pdf".to_owned()));
         Content::Document(Media { source, media_type, detail: None, name })
     });
     let stored = word().prop_map(|id| {
-        Content::Document(Media { source: Source::File(id), media_type: None, detail: None, name: None })
+        Content::Document(Media { source: MediaSource::File(id), media_type: None, detail: None, name: None })
     });
     prop_oneof![image, file, stored].prop_map(Part::new)
 }

@@ -11,7 +11,7 @@ use domain::capability::Capability;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
-use domain::resources::provider::Source;
+use domain::resources::provider::ProviderSource;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::budgets;
@@ -198,7 +198,7 @@ fn start_background(
         spawn(gateway.idempotency.clone().keep_renewing()),
     ];
     if gateway.capabilities.has(Capability::AdvancedBudgets) {
-        let trust = refresher.trust(Source::Admin);
+        let trust = refresher.trust(ProviderSource::Admin);
         let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
         let webhooks = Webhooks::new(store.clone(), gateway.egress.clone(), clock, entropy, trust);
         tasks.push(spawn(budgets::keep_synchronising(

@@ -2,7 +2,7 @@
 
 use domain::fault::{self, Fault};
 use wire::json::StreamValidator;
-use wire::meter::{JsonFieldExtractor, Member, Place, RequestField};
+use wire::meter::{JsonFieldExtractor, Member, MemberScope, RequestField};
 
 use super::Sent;
 
@@ -83,8 +83,8 @@ impl Inspector {
         let mut unreadable = None;
         let mut conversations = Vec::new();
         gleaner.feed(data, |member| match member.place {
-            Place::Top if self.json => self.note(&member, sent, &mut unreadable),
-            Place::Within("conversation") if member.name == "id" => conversations.extend(text(&member)),
+            MemberScope::Top if self.json => self.note(&member, sent, &mut unreadable),
+            MemberScope::Within("conversation") if member.name == "id" => conversations.extend(text(&member)),
             _ => {}
         });
         gleaner.add_references(conversations);

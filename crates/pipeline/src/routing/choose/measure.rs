@@ -36,8 +36,8 @@ impl Measure {
 
     /// An exponential waiting time with the weight as its rate: sorting by it draws in proportion to the weights, at
     /// every position.
-    pub fn drawn(weight: f64, lot: &mut SplitMix64) -> Self {
-        let wait = -lot.fraction().ln();
+    pub fn drawn(weight: f64, random: &mut SplitMix64) -> Self {
+        let wait = -random.fraction().ln();
         if weight > 0.0 {
             Self { first: wait / weight, ..Self::equal(Reason::DrawnByWeight(weight)) }
         } else {
@@ -74,7 +74,7 @@ pub fn best<L: Candidate>(
 /// The figures of a group that its targets are compared with.
 pub struct Field<'a> {
     strategy: Strategy,
-    circumstances: &'a SelectionContext,
+    selection: &'a SelectionContext,
     /// Milliseconds.
     best_latency: f64,
     under_way: f64,
@@ -82,10 +82,10 @@ pub struct Field<'a> {
 }
 
 impl<'a> Field<'a> {
-    pub fn survey<L: Candidate>(group: &Group<L>, circumstances: &'a SelectionContext) -> Self {
+    pub fn survey<L: Candidate>(group: &Group<L>, selection: &'a SelectionContext) -> Self {
         let mut field = Self {
             strategy: group.strategy,
-            circumstances,
+            selection,
             best_latency: f64::INFINITY,
             under_way: 0.0,
             highest_weight: 0.0,
@@ -97,7 +97,7 @@ impl<'a> Field<'a> {
                     let health = target.health();
                     field.under_way += f64::from(health.in_flight());
                     if let Some(latency) = millis(health)
-                        && health.availability(circumstances.now).admits()
+                        && health.availability(selection.now).admits()
                     {
                         field.best_latency = field.best_latency.min(latency);
                     }
@@ -125,7 +125,7 @@ impl<'a> Field<'a> {
 
     fn cost<L: Candidate>(&self, target: &L) -> Measure {
         let (rank, _) = latency(target.health());
-        match target.cost(self.circumstances.input_tokens, self.circumstances.output_tokens) {
+        match target.cost(self.selection.input_tokens, self.selection.output_tokens) {
             Some(nanos) => {
                 let dollars = nanos as f64 / NANOS_PER_DOLLAR;
                 let reason = Reason::Cost(dollars);
@@ -143,7 +143,7 @@ impl<'a> Field<'a> {
     /// unknown one counts as the fastest, so that it gets measured. Load can at most halve a score: a target that is
     /// twice as fast under all the load is still as good. A weight of 0 makes a target the last resort.
     fn adaptive(&self, health: &Health, weight: f64) -> Measure {
-        let errors = health.error_rate_at(self.circumstances.now);
+        let errors = health.error_rate_at(self.selection.now);
         let latency = millis(health);
         let under_way = health.in_flight();
         let speed = latency.map_or(1.0, |own| (self.best_latency / own).min(1.0));

@@ -20,26 +20,26 @@ pub struct RankedMember {
     measure: Measure,
     /// Ranked last, because it would not be admitted.
     absent: bool,
-    lot: u64,
+    random: u64,
 }
 
 /// The members of a group in the order in which they are tried.
 pub fn order<L: Candidate>(
     group: &Group<L>,
     turn: u64,
-    circumstances: &SelectionContext,
-    lot: &mut SplitMix64,
+    selection: &SelectionContext,
+    random: &mut SplitMix64,
 ) -> Vec<RankedMember> {
-    let field = Field::survey(group, circumstances);
+    let field = Field::survey(group, selection);
     let mut standings = Vec::with_capacity(group.members.len());
     for (index, member) in group.members.iter().enumerate() {
         let fixed = match group.strategy {
             Strategy::PrimaryFallback | Strategy::RoundRobin => Some(Measure::place(index)),
-            Strategy::Weighted => Some(Measure::drawn(member.weight, lot)),
+            Strategy::Weighted => Some(Measure::drawn(member.weight, random)),
             Strategy::Random => Some(Measure::equal(Reason::DrawnByLot)),
             Strategy::LeastLoaded | Strategy::Latency | Strategy::Cost | Strategy::Adaptive => None,
         };
-        let (measure, absence) = best(&member.choice, circumstances.now, &|target| match fixed {
+        let (measure, absence) = best(&member.choice, selection.now, &|target| match fixed {
             Some(measure) => measure,
             None => field.measure(target, member.weight),
         });
@@ -50,14 +50,14 @@ pub fn order<L: Candidate>(
             reason: absence.unwrap_or(measure.reason),
             measure,
             absent: absence.is_some(),
-            lot: lot.draw(),
+            random: random.draw(),
         });
     }
     standings.sort_unstable_by(RankedMember::compare);
     match group.strategy {
         Strategy::RoundRobin => take_turns(&mut standings, turn),
         Strategy::Latency | Strategy::Cost | Strategy::Adaptive => {
-            explore(&mut standings, group.strategy, lot)
+            explore(&mut standings, group.strategy, random)
         }
         _ => {}
     }
@@ -69,7 +69,7 @@ impl RankedMember {
         self.absent
             .cmp(&other.absent)
             .then_with(|| self.measure.compare(&other.measure))
-            .then_with(|| self.lot.cmp(&other.lot))
+            .then_with(|| self.random.cmp(&other.random))
     }
 }
 
@@ -90,8 +90,8 @@ fn take_turns(standings: &mut [RankedMember], turn: u64) {
 
 /// Occasionally moves another member to the front. Never one with weight 0, and under the cost strategy only one of
 /// equal cost.
-fn explore(standings: &mut [RankedMember], strategy: Strategy, lot: &mut SplitMix64) {
-    let (chance, pick) = (lot.fraction(), lot.draw());
+fn explore(standings: &mut [RankedMember], strategy: Strategy, random: &mut SplitMix64) {
+    let (chance, pick) = (random.fraction(), random.draw());
     let Some(leader) = standings.first() else { return };
     let (price, absent) = (leader.measure.first, leader.absent);
     let eligible = standings

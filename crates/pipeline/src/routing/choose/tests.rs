@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use domain::strategy::Strategy;
 
-use super::{Candidate, Choice, Group, Member, Ranked, RoundRobinCursor, SelectionContext, rank};
+use super::{
+    Candidate, Choice, Group, Member, Ranked, RoundRobinCursor, SelectionContext, SelectionMode, rank,
+};
 use crate::routing::health::{Admission, Health};
 
 #[derive(Clone, Debug)]
@@ -58,20 +60,20 @@ pub(super) fn call(seed: u64) -> SelectionContext {
         seed,
         input_tokens: 1000,
         output_tokens: 500,
-        real: true,
+        mode: SelectionMode::Live,
     }
 }
 
 pub(super) fn look(seed: u64) -> SelectionContext {
-    SelectionContext { real: false, ..call(seed) }
+    SelectionContext { mode: SelectionMode::DryRun, ..call(seed) }
 }
 
 pub(super) fn names(ranked: &[Ranked<Target>]) -> Vec<usize> {
     ranked.iter().map(|ranked| ranked.choice.name).collect()
 }
 
-pub(super) fn order(choice: &Choice<Target>, circumstances: SelectionContext) -> Vec<usize> {
-    names(&rank(choice, &circumstances))
+pub(super) fn order(choice: &Choice<Target>, selection: SelectionContext) -> Vec<usize> {
+    names(&rank(choice, &selection))
 }
 
 /// Counts how often each of `count` targets is ranked first, over that many seeds.

@@ -10,7 +10,7 @@ use domain::strategy::Strategy;
 
 use super::splitmix64::SplitMix64;
 use super::tests::{Target, among, targets};
-use super::{Choice, SelectionContext, rank};
+use super::{Choice, SelectionContext, SelectionMode, rank};
 use crate::routing::health::Admission;
 
 const LENGTH: f64 = 1200.0;
@@ -48,10 +48,10 @@ fn normal(draw: f64) -> f64 {
 
 /// The outcome of one call at each provider: a latency in seconds, or a failure.
 fn weather(call: u64, at: f64) -> Vec<Option<f64>> {
-    let mut lot = SplitMix64::new(call.wrapping_mul(0x5851_f42d_4c95_7f2d));
+    let mut random = SplitMix64::new(call.wrapping_mul(0x5851_f42d_4c95_7f2d));
     let meet = |&(behaviour, spread): &(Behaviour, Spread)| {
         let (median, failures) = behaviour(at);
-        let (tail, luck) = (spread(lot.fraction().clamp(1e-6, 1.0 - 1e-6)), lot.fraction());
+        let (tail, luck) = (spread(random.fraction().clamp(1e-6, 1.0 - 1e-6)), random.fraction());
         (luck > failures).then_some(median * tail)
     };
     PROVIDERS.iter().map(meet).collect()
@@ -138,9 +138,9 @@ fn run(choice: &Choice<Target>, seed: u64, mut watch: impl FnMut(Duration, &Targ
         let now = Duration::from_secs_f64(at);
         under_way.settle(now);
         let seed = SplitMix64::new(seed ^ call).draw();
-        let circumstances =
-            SelectionContext { now, seed, input_tokens: 1000, output_tokens: 500, real: true };
-        let ranked = rank(choice, &circumstances);
+        let selection =
+            SelectionContext { now, seed, input_tokens: 1000, output_tokens: 500, mode: SelectionMode::Live };
+        let ranked = rank(choice, &selection);
         watch(now, &ranked[0].choice);
         let weather = weather(call, at);
         let mut waited = 0.0;

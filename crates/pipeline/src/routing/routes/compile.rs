@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use domain::call::Target;
 use domain::resources::model_override::ModelOverride;
-use domain::resources::provider::{Provider, Source};
+use domain::resources::provider::{Provider, ProviderSource};
 use egress::{Destination, Egress, Trust};
 use http::HeaderValue;
 use wire::vendors::{self, Vendor};
@@ -27,13 +27,13 @@ pub struct CompileInputs<'a> {
     pub overrides: &'a BTreeMap<String, ModelOverride>,
     pub prices: Arc<Prices>,
     pub egress: &'a Egress,
-    pub trust: &'a dyn Fn(Source) -> Trust,
+    pub trust: &'a dyn Fn(ProviderSource) -> Trust,
     pub metrics: &'a Metrics,
     pub health: &'a HealthRegistry,
 }
 
 /// Compiles the routes. Metrics and health of existing targets carry over.
-pub fn compile(providers: &[(Provider, Source)], ground: &CompileInputs<'_>) -> Routes {
+pub fn compile(providers: &[(Provider, ProviderSource)], ground: &CompileInputs<'_>) -> Routes {
     let mut routes = Routes { prices: ground.prices.clone(), ..Routes::default() };
     for (provider, source) in providers {
         let Some(vendor) = vendors::find(&provider.provider_type) else { continue };
@@ -58,7 +58,7 @@ pub fn compile(providers: &[(Provider, Source)], ground: &CompileInputs<'_>) -> 
 
 fn instance(
     provider: &Provider,
-    source: Source,
+    source: ProviderSource,
     vendor: &'static Vendor,
     type_is_taken: bool,
     ground: &CompileInputs<'_>,

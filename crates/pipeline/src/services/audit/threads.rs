@@ -1,6 +1,6 @@
 //! Links the requests of a conversation by two hashes over its turns.
 
-use domain::canon::{Content, Part, Prompt, Role, Source, Turn};
+use domain::canon::{Content, MediaSource, Part, Prompt, Role, Turn};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -49,9 +49,10 @@ fn say(hash: &mut Sha256, part: &Part) {
     match &part.content {
         Content::Text(text) | Content::Refusal(text) => put(hash, b't', text),
         Content::Image(media) | Content::Document(media) | Content::Audio(media) => match &media.source {
-            Source::Url(text) | Source::Data(text) | Source::Text(text) | Source::File(text) => {
-                put(hash, b'm', text)
-            }
+            MediaSource::Url(text)
+            | MediaSource::Data(text)
+            | MediaSource::Text(text)
+            | MediaSource::File(text) => put(hash, b'm', text),
         },
         Content::Thinking(_) => {}
         Content::ToolCall(call) => {

@@ -8,7 +8,7 @@ use prometheus_client::metrics::MetricType;
 use prometheus_client::metrics::exemplar::Exemplar;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ReadingKind {
     Gauge,
     Counter,
     Info,
@@ -19,7 +19,7 @@ pub enum Kind {
 pub struct Reading {
     pub name: &'static str,
     pub help: &'static str,
-    pub kind: Kind,
+    pub kind: ReadingKind,
     pub samples: Vec<Sample>,
 }
 
@@ -31,25 +31,25 @@ pub struct Sample {
 
 impl Reading {
     pub fn gauge(name: &'static str, help: &'static str, value: f64) -> Self {
-        Self { name, help, kind: Kind::Gauge, samples: vec![Sample { labels: Vec::new(), value }] }
+        Self { name, help, kind: ReadingKind::Gauge, samples: vec![Sample { labels: Vec::new(), value }] }
     }
 
     pub fn counter(name: &'static str, help: &'static str, value: f64) -> Self {
-        Self { kind: Kind::Counter, ..Self::gauge(name, help, value) }
+        Self { kind: ReadingKind::Counter, ..Self::gauge(name, help, value) }
     }
 
     fn encode(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), Error> {
         let Self { name, help, kind, samples } = self;
         let metric_type = match kind {
-            Kind::Gauge => MetricType::Gauge,
-            Kind::Counter => MetricType::Counter,
-            Kind::Info => MetricType::Info,
+            ReadingKind::Gauge => MetricType::Gauge,
+            ReadingKind::Counter => MetricType::Counter,
+            ReadingKind::Info => MetricType::Info,
         };
         // The registry ends the help text of its own metrics with a full stop.
         let mut family = encoder.encode_descriptor(name, &format!("{help}."), None, metric_type)?;
         for Sample { labels, value } in samples {
             match kind {
-                Kind::Info => family.encode_info(labels)?,
+                ReadingKind::Info => family.encode_info(labels)?,
                 // A label set without labels would be written as `{}`.
                 _ if labels.is_empty() => write_value(&mut family, *kind, *value)?,
                 _ => write_value(&mut family.encode_family(labels)?, *kind, *value)?,
@@ -60,13 +60,13 @@ impl Reading {
 }
 
 /// Writes whole numbers without a fraction.
-fn write_value(encoder: &mut MetricEncoder<'_>, kind: Kind, value: f64) -> Result<(), Error> {
+fn write_value(encoder: &mut MetricEncoder<'_>, kind: ReadingKind, value: f64) -> Result<(), Error> {
     /// The largest number up to which every whole number has its own `f64`.
     const LARGEST_WHOLE: f64 = 9_007_199_254_740_992.0;
     let is_whole = value.fract() == 0.0 && value.abs() <= LARGEST_WHOLE;
     match (kind, is_whole) {
-        (Kind::Counter, true) => encoder.encode_counter(&(value as u64), NO_EXEMPLAR),
-        (Kind::Counter, false) => encoder.encode_counter(&value, NO_EXEMPLAR),
+        (ReadingKind::Counter, true) => encoder.encode_counter(&(value as u64), NO_EXEMPLAR),
+        (ReadingKind::Counter, false) => encoder.encode_counter(&value, NO_EXEMPLAR),
         (_, true) => encoder.encode_gauge(&(value as i64)),
         (_, false) => encoder.encode_gauge(&value),
     }
@@ -97,11 +97,11 @@ mod tests {
         let labels = vec![("path", "/a\"b\\c\n".to_owned()), ("period", "daily".to_owned())];
         let samples = vec![Sample { labels, value: 0.5 }];
         let readings = Readings(vec![
-            Reading { name: "x_ratio", help: "Use", kind: Kind::Gauge, samples },
+            Reading { name: "x_ratio", help: "Use", kind: ReadingKind::Gauge, samples },
             Reading::counter("cpu_seconds", "CPU", 3.0),
             Reading { samples: Vec::new(), ..Reading::gauge("nothing", "Nothing", 0.0) },
             Reading {
-                kind: Kind::Info,
+                kind: ReadingKind::Info,
                 samples: vec![Sample { labels: vec![("version", "1".to_owned())], value: 1.0 }],
                 ..Reading::gauge("build", "Version", 1.0)
             },

@@ -33,27 +33,27 @@ pub fn list(key: &str, values: &[String]) -> Value {
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum AttributeType {
     Integer,
     Double,
     List,
 }
 
 /// Member, its name in Gemini's `generationConfig`, attribute and type, by the GenAI semantic conventions.
-const PARAMETERS: [(&str, &str, &str, Kind); 13] = [
-    ("temperature", "temperature", "gen_ai.request.temperature", Kind::Double),
-    ("top_p", "topP", "gen_ai.request.top_p", Kind::Double),
-    ("top_k", "topK", "gen_ai.request.top_k", Kind::Double),
-    ("max_tokens", "maxOutputTokens", "gen_ai.request.max_tokens", Kind::Integer),
-    ("max_completion_tokens", "", "gen_ai.request.max_tokens", Kind::Integer),
-    ("max_output_tokens", "", "gen_ai.request.max_tokens", Kind::Integer),
-    ("frequency_penalty", "frequencyPenalty", "gen_ai.request.frequency_penalty", Kind::Double),
-    ("presence_penalty", "presencePenalty", "gen_ai.request.presence_penalty", Kind::Double),
-    ("seed", "seed", "gen_ai.request.seed", Kind::Integer),
-    ("n", "candidateCount", "gen_ai.request.choice.count", Kind::Integer),
-    ("stop", "stopSequences", "gen_ai.request.stop_sequences", Kind::List),
-    ("stop_sequences", "", "gen_ai.request.stop_sequences", Kind::List),
-    ("dimensions", "", "gen_ai.embeddings.dimension.count", Kind::Integer),
+const PARAMETERS: [(&str, &str, &str, AttributeType); 13] = [
+    ("temperature", "temperature", "gen_ai.request.temperature", AttributeType::Double),
+    ("top_p", "topP", "gen_ai.request.top_p", AttributeType::Double),
+    ("top_k", "topK", "gen_ai.request.top_k", AttributeType::Double),
+    ("max_tokens", "maxOutputTokens", "gen_ai.request.max_tokens", AttributeType::Integer),
+    ("max_completion_tokens", "", "gen_ai.request.max_tokens", AttributeType::Integer),
+    ("max_output_tokens", "", "gen_ai.request.max_tokens", AttributeType::Integer),
+    ("frequency_penalty", "frequencyPenalty", "gen_ai.request.frequency_penalty", AttributeType::Double),
+    ("presence_penalty", "presencePenalty", "gen_ai.request.presence_penalty", AttributeType::Double),
+    ("seed", "seed", "gen_ai.request.seed", AttributeType::Integer),
+    ("n", "candidateCount", "gen_ai.request.choice.count", AttributeType::Integer),
+    ("stop", "stopSequences", "gen_ai.request.stop_sequences", AttributeType::List),
+    ("stop_sequences", "", "gen_ai.request.stop_sequences", AttributeType::List),
+    ("dimensions", "", "gen_ai.embeddings.dimension.count", AttributeType::Integer),
 ];
 
 pub fn parameters(request: &Request) -> Vec<Value> {
@@ -63,7 +63,7 @@ pub fn parameters(request: &Request) -> Vec<Value> {
         serde_json::from_slice::<Value>(raw).ok()
     };
     let config = (request.format == Format::Generate).then(|| member("generationConfig")).flatten();
-    let read = |&(name, in_config, attribute, kind): &(&str, &str, &str, Kind)| {
+    let read = |&(name, in_config, attribute, kind): &(&str, &str, &str, AttributeType)| {
         let value = match &config {
             Some(config) => config.get(in_config).cloned(),
             None => member(name),
@@ -73,11 +73,11 @@ pub fn parameters(request: &Request) -> Vec<Value> {
     PARAMETERS.iter().filter_map(read).collect()
 }
 
-fn shown(attribute: &str, kind: Kind, value: &Value) -> Option<Value> {
+fn shown(attribute: &str, kind: AttributeType, value: &Value) -> Option<Value> {
     match kind {
-        Kind::Integer => value.as_i64().map(|number| integer(attribute, number)),
-        Kind::Double => value.as_f64().map(|number| double(attribute, number)),
-        Kind::List => {
+        AttributeType::Integer => value.as_i64().map(|number| integer(attribute, number)),
+        AttributeType::Double => value.as_f64().map(|number| double(attribute, number)),
+        AttributeType::List => {
             let words = match value {
                 Value::String(word) => vec![word.clone()],
                 Value::Array(words) => words.iter().filter_map(Value::as_str).map(str::to_owned).collect(),

@@ -9,8 +9,8 @@ use crate::call::receive::Call;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Lane;
 
-/// Most times that a stream is resumed: more interruptions are no accident.
-const MOST: u32 = 3;
+/// Maximum number of resumptions per stream.
+const MAX_RESUMPTIONS: u32 = 3;
 
 /// The state needed to continue a stream at another target; created only if resuming is enabled.
 pub struct Resumable {
@@ -24,6 +24,7 @@ pub struct Resumable {
 /// choices at once, and state that only one provider has, can only be passed on as they are.
 pub fn is_resumable(call: &Call, policy: &EffectivePolicy) -> bool {
     policy.resume_streams
+        && call.stream
         && call.request.choices <= 1
         && previous::history_is_known(call)
         && !call.shape().bound_to_provider
@@ -40,7 +41,7 @@ impl Resumable {
     }
 
     pub fn can_resume(&self) -> bool {
-        self.resumed < MOST
+        self.resumed < MAX_RESUMPTIONS
     }
 
     pub fn resumed(&self) -> u32 {

@@ -65,11 +65,11 @@ struct Export {
     app: Arc<App>,
     filter: AuditFilter,
     format: Format,
-    place: Place,
+    place: ExportPosition,
     entries: u64,
 }
 
-enum Place {
+enum ExportPosition {
     Beginning,
     Behind(AuditCursor),
     /// All entries were read: the last line of JSONL is left.
@@ -82,7 +82,7 @@ pub fn answer(app: Arc<App>, filter: AuditFilter, format: Format) -> Response {
         Format::Csv => ("text/csv; charset=utf-8", "audit-log.csv"),
         Format::Jsonl => ("application/jsonl", "audit-log.jsonl"),
     };
-    let export = Export { app, filter, format, place: Place::Beginning, entries: 0 };
+    let export = Export { app, filter, format, place: ExportPosition::Beginning, entries: 0 };
     let headers = [
         (CONTENT_TYPE, media_type.to_owned()),
         (CACHE_CONTROL, "no-store".to_owned()),
@@ -96,21 +96,21 @@ impl Export {
     async fn next(mut self) -> Result<Option<(Bytes, Self)>, StoreError> {
         let mut text = String::new();
         let after = match &self.place {
-            Place::Over => return Ok(None),
-            Place::End if self.format == Format::Csv => return Ok(None),
-            Place::End => {
+            ExportPosition::Over => return Ok(None),
+            ExportPosition::End if self.format == Format::Csv => return Ok(None),
+            ExportPosition::End => {
                 text = format!("{{\"end\":true,\"entries\":{}}}\n", self.entries);
-                self.place = Place::Over;
+                self.place = ExportPosition::Over;
                 return Ok(Some((Bytes::from(text), self)));
             }
-            Place::Beginning => {
+            ExportPosition::Beginning => {
                 if self.format == Format::Csv {
                     let names: Vec<&str> = COLUMNS.iter().map(|(name, _)| *name).collect();
                     text = format!("{}\r\n", names.join(","));
                 }
                 None
             }
-            Place::Behind(cursor) => Some(cursor),
+            ExportPosition::Behind(cursor) => Some(cursor),
         };
         let (entries, end) = self.app.refresher.store().audit().piece(&self.filter, after).await?;
         self.entries += entries.len() as u64;
@@ -124,7 +124,7 @@ impl Export {
                 }
             }
         }
-        self.place = end.map_or(Place::End, Place::Behind);
+        self.place = end.map_or(ExportPosition::End, ExportPosition::Behind);
         Ok(Some((Bytes::from(text), self)))
     }
 }

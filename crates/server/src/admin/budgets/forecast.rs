@@ -13,7 +13,7 @@ use serde::Serialize;
 use store::Spent;
 use utoipa::ToSchema;
 
-use super::place::user_path;
+use super::budget_path::user_path;
 use super::{is_visible, within};
 use crate::App;
 use crate::admin::record;
@@ -128,7 +128,7 @@ fn confidence(pace: f64, usual: f64, counted: f64) -> &'static str {
 #[cfg(test)]
 mod tests {
     use domain::period::Period;
-    use domain::resources::budget::Source;
+    use domain::resources::budget::BudgetSource;
     use domain::user_path::UserPath;
     use pipeline::budgets::Rule;
 
@@ -139,7 +139,7 @@ mod tests {
         let amount = Nanos::from_usd(24.0).unwrap();
         let start = Timestamp::from_seconds(0);
         Status {
-            rule: Rule::new(key, amount, Source::Manual),
+            rule: Rule::new(key, amount, BudgetSource::Manual),
             period_start: start,
             period_end: Timestamp::from_seconds(86_400),
             counted_from: start,

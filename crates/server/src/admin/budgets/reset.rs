@@ -7,14 +7,14 @@ use axum::extract::State;
 use domain::fault::{self, Fault};
 use domain::period::Period;
 use domain::principal::Principal;
-use domain::resources::budget::{Budget, BudgetKey, Source};
+use domain::resources::budget::{Budget, BudgetKey, BudgetSource};
 use http::HeaderMap;
 use pipeline::budgets::{Rule, Status};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::amend::amend;
-use super::place::user_path;
+use super::budget_path::user_path;
 use super::view::{self, BudgetList};
 use super::{is_visible, tenant, within};
 use crate::App;
@@ -121,7 +121,7 @@ async fn begin_anew(app: &App, caller: &Principal, rules: &[Rule]) -> Result<(),
         let begin = |known: Option<&Budget>| {
             let amount = known.and_then(|known| known.amount);
             // A budget that was deleted in the meantime stays deleted.
-            let there = known.is_some() || rule.source == Source::Config;
+            let there = known.is_some() || rule.source == BudgetSource::Config;
             let policy = known.map(|known| known.policy.clone()).unwrap_or_default();
             Ok(there.then(|| Budget::new(rule.key.clone(), amount, Some(now)).with_policy(policy)))
         };

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::response::Response;
 use domain::resources::Resource as _;
 use domain::resources::budget_settings::{self, BudgetSettings};
-use domain::resources::provider::Source;
+use domain::resources::provider::ProviderSource;
 use domain::secret::Secret;
 use http::{HeaderMap, StatusCode};
 use pipeline::services::webhooks;
@@ -127,7 +127,7 @@ pub async fn replace(
     let mut settings = body.over(known.map(|known| known.value).unwrap_or_default());
     settings.validate()?;
     if let Some(url) = &settings.webhook_url {
-        webhooks::check(url, &app.gateway.egress, app.refresher.trust(Source::Admin))?;
+        webhooks::check(url, &app.gateway.egress, app.refresher.trust(ProviderSource::Admin))?;
     }
     let made = (settings.webhook_url.is_some() && settings.webhook_secret.is_none()).then(|| make(&app));
     if let Some(secret) = &made {

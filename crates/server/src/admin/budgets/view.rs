@@ -6,7 +6,7 @@ use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::principal::Principal;
 use domain::resources::Resource as _;
-use domain::resources::budget::{Budget, OnExhausted, OnTight, Source};
+use domain::resources::budget::{Budget, BudgetSource, OnExhausted, OnTight};
 use pipeline::budgets::{self, Status};
 use serde::Serialize;
 use store::Stored;
@@ -32,7 +32,7 @@ pub struct BudgetView {
     /// hourly, daily, weekly, monthly, or seconds as in 7200s
     pub period_label: String,
     pub amount: f64,
-    pub source: Source,
+    pub source: BudgetSource,
     /// Spending before this time does not count.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_reset_at: Option<String>,
@@ -110,7 +110,7 @@ pub async fn list(app: &App, caller: &Principal) -> Result<BudgetList, Problem> 
 fn view(status: &Status, stored: Option<&Stored<Budget>>, now: Timestamp) -> BudgetView {
     let rule = &status.rule;
     let etag = stored.map(Stored::etag);
-    let stored = stored.filter(|_| rule.source == Source::Manual);
+    let stored = stored.filter(|_| rule.source == BudgetSource::Manual);
     BudgetView {
         user_path: rule.key.user_path.as_str().to_owned(),
         tenant_id: rule.key.tenant.clone(),

@@ -14,13 +14,13 @@ use crate::nearest;
 /// Source of the effective price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Source {
+pub enum PriceSource {
     Missing,
     Catalog,
     Override,
 }
 
-impl Source {
+impl PriceSource {
     pub fn parse(text: &str) -> Result<Self, Fault> {
         match text {
             "missing" => Ok(Self::Missing),
@@ -38,7 +38,7 @@ impl Source {
 #[derive(Serialize, ToSchema)]
 pub struct PriceView {
     pub selector: String,
-    pub source: Source,
+    pub source: PriceSource,
     /// The catalogue's price.
     pub base: Option<ModelPrice>,
     /// The operator's price, with the selector it was set for: the instance's or its type's.
@@ -60,9 +60,9 @@ pub fn show(routes: &Routes, selector: &str) -> PriceView {
     let (instance, provider_type, model) = parts(routes, selector);
     let pricing = routes.pricing(instance, provider_type, model);
     let source = match (&pricing.effective, &pricing.tariff) {
-        (None, _) => Source::Missing,
-        (Some(_), None) => Source::Catalog,
-        (Some(_), Some(_)) => Source::Override,
+        (None, _) => PriceSource::Missing,
+        (Some(_), None) => PriceSource::Catalog,
+        (Some(_), Some(_)) => PriceSource::Override,
     };
     PriceView {
         selector: selector.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use domain::resources::provider::{Resilience, Source, masked_header};
+use domain::resources::provider::{ProviderSource, Resilience, masked_header};
 use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -23,7 +23,7 @@ pub struct ProviderView {
     pub headers: BTreeMap<String, String>,
     pub enabled: bool,
     pub priority: i64,
-    pub source: Source,
+    pub source: ProviderSource,
     /// Source of the provider that this one overrides: `file` or `env`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<&'static str>,
@@ -41,7 +41,7 @@ pub struct StatusView {
     #[serde(rename = "type")]
     pub provider_type: String,
     pub enabled: bool,
-    pub source: Source,
+    pub source: ProviderSource,
     pub health: ProviderHealth,
     /// Only models that calls have used.
     pub models: Vec<ModelHealth>,
@@ -92,13 +92,13 @@ pub fn show(app: &App, instance: &Instance) -> ProviderView {
 }
 
 fn overridden(app: &App, instance: &Instance) -> Option<&'static str> {
-    if instance.source != Source::Admin {
+    if instance.source != ProviderSource::Admin {
         return None;
     }
     match app.refresher.configured_source(&instance.provider.name)? {
-        Source::Env => Some("env"),
-        Source::Config => Some("file"),
-        Source::Admin | Source::Default => None,
+        ProviderSource::Env => Some("env"),
+        ProviderSource::Config => Some("file"),
+        ProviderSource::Admin | ProviderSource::Default => None,
     }
 }
 

@@ -35,7 +35,7 @@ const MOST_REMEMBERED: usize = 8 << 20;
 
 pub struct Session {
     app: Arc<App>,
-    visit: RequestContext,
+    context: RequestContext,
     headers: HeaderMap,
     /// The query of the handshake, where some clients put their credential.
     query: Option<String>,
@@ -49,13 +49,13 @@ pub struct Session {
 type Waiting = (Message, BodyLease);
 
 impl Session {
-    pub fn new(app: Arc<App>, visit: RequestContext, parts: http::request::Parts) -> Self {
+    pub fn new(app: Arc<App>, context: RequestContext, parts: http::request::Parts) -> Self {
         let query = parts.uri.query().map(str::to_owned);
-        Self { app, visit, headers: parts.headers, query, last: None, waiting: VecDeque::new() }
+        Self { app, context, headers: parts.headers, query, last: None, waiting: VecDeque::new() }
     }
 
     pub async fn run(mut self, mut socket: WebSocket) {
-        let _place = self.visit.place.take();
+        let _slot = self.context.slot.take();
         loop {
             let (message, lease) = match self.next(&mut socket).await {
                 Some(Ok((Message::Text(text), lease))) => (Bytes::from(text), lease),
@@ -182,7 +182,7 @@ impl Session {
             addressed: None,
             path: None,
             query: self.query.clone(),
-            client_ip: self.visit.client_ip,
+            client_ip: self.context.client_ip,
             headers: self.headers.clone(),
         }
     }

@@ -12,7 +12,7 @@ pub(super) struct Writer {
 
 /// The item or part an event belongs to.
 #[derive(Clone, Copy)]
-struct Place<'a> {
+struct EventPosition<'a> {
     output_index: usize,
     item_id: &'a Value,
     /// Name of the part's index member, which depends on its type.
@@ -39,7 +39,7 @@ impl Writer {
         self.event(json!({"type": kind, "output_index": index, "item": item}));
     }
 
-    fn at(&mut self, kind: &str, place: Place<'_>, more: Value, completion: u64, reasoning: u64) {
+    fn at(&mut self, kind: &str, place: EventPosition<'_>, more: Value, completion: u64, reasoning: u64) {
         let mut data = json!({"type": kind, "item_id": place.item_id, "output_index": place.output_index});
         if let Some(part) = place.part {
             data[part] = json!(0);
@@ -51,7 +51,7 @@ impl Writer {
     }
 
     pub fn reasoning(&mut self, index: usize, item: &Value, pieces: &[String]) {
-        let place = Place { output_index: index, item_id: &item["id"], part: Some("summary_index") };
+        let place = EventPosition { output_index: index, item_id: &item["id"], part: Some("summary_index") };
         let mut opened = item.clone();
         opened["summary"] = json!([]);
         self.item("response.output_item.added", index, &opened);
@@ -72,7 +72,7 @@ impl Writer {
     }
 
     pub fn message(&mut self, index: usize, item: &Value, pieces: &[String]) {
-        let place = Place { output_index: index, item_id: &item["id"], part: Some("content_index") };
+        let place = EventPosition { output_index: index, item_id: &item["id"], part: Some("content_index") };
         let mut opened = item.clone();
         (opened["status"], opened["content"]) = (json!("in_progress"), json!([]));
         self.item("response.output_item.added", index, &opened);
@@ -99,7 +99,7 @@ impl Writer {
     }
 
     pub fn call(&mut self, index: usize, item: &Value, fragments: &[String]) {
-        let place = Place { output_index: index, item_id: &item["id"], part: None };
+        let place = EventPosition { output_index: index, item_id: &item["id"], part: None };
         let (stem, member) = match item["type"].as_str() {
             Some("custom_tool_call") => ("response.custom_tool_call_input", "input"),
             _ => ("response.function_call_arguments", "arguments"),

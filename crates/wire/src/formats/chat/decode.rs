@@ -21,7 +21,7 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
     let mut decoder = StreamDecoder::whole(decoding.clone());
     decoder.take(chunk, &mut events)?;
     decoder.end(&mut events);
-    decoding.mint = decoder.into_mint();
+    decoding.ids = decoder.into_ids();
     let mut collector = Collector::default();
     events.iter().for_each(|event| collector.take(event));
     Ok(collector.finish())

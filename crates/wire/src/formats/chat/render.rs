@@ -13,7 +13,7 @@ use crate::custom;
 pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     let (message, held) = message(reply, &rendering.tools);
     let mut whole = json!({
-        "id": rendering.mint.answer("chatcmpl-"),
+        "id": rendering.ids.answer("chatcmpl-"),
         "object": "chat.completion",
         "created": rendering.created,
         "model": reply.model.as_deref().unwrap_or(&rendering.model),

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::{self, Fault};
 
-use crate::codec::{Fields, Places, Request};
+use crate::codec::{Fields, MemberIndexes, Request};
 use crate::json::{self, Object};
 
 pub fn peek(body: Bytes) -> Result<Request, Fault> {
@@ -38,9 +38,9 @@ pub fn peek(body: Bytes) -> Result<Request, Fault> {
     })
 }
 
-fn places(body: &[u8], object: &Object) -> Places {
+fn places(body: &[u8], object: &Object) -> MemberIndexes {
     let at = |name| object.position(body, name);
-    Places {
+    MemberIndexes {
         model: at("model"),
         messages: at("messages"),
         stream: at("stream"),

@@ -13,7 +13,7 @@ use super::stop::{self, Held};
 use super::wire_types::{Call, Choice, Chunk, ContentValue, Glance, Message, Piece, Text};
 use crate::codec::{Decoder, Decoding, IdGenerator};
 use crate::sse;
-use blocks::{Blocks, Kind};
+use blocks::{BlockKind, Blocks};
 use calls::Calls;
 
 pub struct StreamDecoder {
@@ -74,8 +74,8 @@ impl StreamDecoder {
         decoder
     }
 
-    pub fn into_mint(self) -> IdGenerator {
-        self.decoding.mint
+    pub fn into_ids(self) -> IdGenerator {
+        self.decoding.ids
     }
 
     pub fn take(&mut self, chunk: Chunk<'_>, out: &mut Vec<Event>) -> Result<(), Fault> {
@@ -152,13 +152,13 @@ impl StreamDecoder {
         let calls = message.tool_calls.unwrap_or_default();
         self.thoughts(plain, &details, &calls, out)?;
         match message.content {
-            Some(ContentValue::Text(text)) => self.blocks.text(Kind::Text, &text, out),
+            Some(ContentValue::Text(text)) => self.blocks.text(BlockKind::Text, &text, out),
             Some(ContentValue::Pieces(pieces)) => self.pieces(&pieces, out),
             None => {}
         }
         if let Some(refusal) = Text::filled(&message.refusal) {
             self.refused = true;
-            self.blocks.text(Kind::Refusal, refusal, out);
+            self.blocks.text(BlockKind::Refusal, refusal, out);
         }
         for call in &calls {
             self.calls.take(call, &mut self.blocks, &mut self.decoding, out)?;
@@ -232,11 +232,11 @@ impl StreamDecoder {
                 None => {}
             }
             if let Some(text) = Text::filled(&piece.text) {
-                self.blocks.text(Kind::Text, text, out);
+                self.blocks.text(BlockKind::Text, text, out);
             }
             if let Some(text) = Text::filled(&piece.refusal) {
                 self.refused = true;
-                self.blocks.text(Kind::Refusal, text, out);
+                self.blocks.text(BlockKind::Refusal, text, out);
             }
         }
     }

@@ -31,7 +31,7 @@ pub struct StreamRenderer {
 /// The open block.
 #[derive(Default)]
 struct Open {
-    kind: Kind,
+    kind: OpenBlock,
     /// Bytes between the head and the text of a delta.
     prefix: Vec<u8>,
     /// Bytes between the text of a delta and the tail.
@@ -42,10 +42,10 @@ struct Open {
 }
 
 #[derive(Default, PartialEq, Eq)]
-enum Kind {
+enum OpenBlock {
     #[default]
     None,
-    ContentValue,
+    Text,
     Thinking,
     Call {
         id: String,
@@ -110,13 +110,13 @@ impl StreamRenderer {
     fn delta(&mut self, delta: &Delta, out: &mut BytesMut) {
         match (delta, &self.open.kind) {
             (Delta::Opaque(opaque), _) => self.open.opaque = Some(opaque.clone()),
-            (Delta::Text(_) | Delta::Arguments(_), Kind::None) => {}
-            (Delta::Text(text) | Delta::Arguments(text), Kind::Wrapped { .. }) => {
+            (Delta::Text(_) | Delta::Arguments(_), OpenBlock::None) => {}
+            (Delta::Text(text) | Delta::Arguments(text), OpenBlock::Wrapped { .. }) => {
                 self.open.text.push_str(text);
             }
             (Delta::Text(text) | Delta::Arguments(text), _) => {
                 self.say(text, out);
-                if self.open.kind == Kind::Thinking {
+                if self.open.kind == OpenBlock::Thinking {
                     self.open.text.push_str(text);
                 }
             }
@@ -141,11 +141,11 @@ impl StreamRenderer {
         let words =
             |name: &str, kind| Open { kind, prefix: format!("\"{name}\":").into(), ..Open::default() };
         self.open = match block {
-            Block::Text => words("content", Kind::ContentValue),
-            Block::Thinking => words("reasoning_content", Kind::Thinking),
+            Block::Text => words("content", OpenBlock::Text),
+            Block::Thinking => words("reasoning_content", OpenBlock::Thinking),
             Block::Refusal => {
                 self.held.refusal = true;
-                words("refusal", Kind::ContentValue)
+                words("refusal", OpenBlock::Text)
             }
             Block::ToolCall { id, name, custom, opaque } => {
                 Open { opaque: opaque.clone(), ..self.open_call(id, name, *custom, out) }
@@ -167,7 +167,7 @@ impl StreamRenderer {
         self.chunk(start.as_bytes(), out);
         let id = id.to_owned();
         Open {
-            kind: if as_custom && !custom { Kind::Wrapped { id } } else { Kind::Call { id } },
+            kind: if as_custom && !custom { OpenBlock::Wrapped { id } } else { OpenBlock::Call { id } },
             prefix: format!(r#""tool_calls":[{{"index":{index},"{kind}":{{"{member}":"#).into(),
             suffix: b"}}]",
             ..Open::default()
@@ -178,13 +178,13 @@ impl StreamRenderer {
     fn close(&mut self, out: &mut BytesMut) {
         let open = std::mem::take(&mut self.open);
         let entries = match (&open.kind, &open.opaque) {
-            (Kind::Thinking, Some(opaque)) => thought_state(&open.text, opaque),
-            (Kind::Call { id } | Kind::Wrapped { id }, Some(opaque)) => {
+            (OpenBlock::Thinking, Some(opaque)) => thought_state(&open.text, opaque),
+            (OpenBlock::Call { id } | OpenBlock::Wrapped { id }, Some(opaque)) => {
                 vec![details::of_call(id, opaque, false)]
             }
             _ => Vec::new(),
         };
-        if matches!(open.kind, Kind::Wrapped { .. }) {
+        if matches!(open.kind, OpenBlock::Wrapped { .. }) {
             let input = custom::unwrap(&open.text);
             self.open = open;
             self.say(&input, out);
@@ -220,7 +220,7 @@ impl StreamRenderer {
 const CHOICE: &str = r#"{"index":0,"delta":{"#;
 
 fn head(rendering: &Rendering, model: &str) -> Vec<u8> {
-    let (id, model) = (quote(&rendering.mint.answer("chatcmpl-")), quote(model));
+    let (id, model) = (quote(&rendering.ids.answer("chatcmpl-")), quote(model));
     let created = rendering.created;
     format!(
         r#"data: {{"id":{id},"object":"chat.completion.chunk","created":{created},"model":{model},"choices":[{CHOICE}"#

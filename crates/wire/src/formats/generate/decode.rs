@@ -11,10 +11,10 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
     let mut events = Vec::new();
     decoder.take(body, &mut events)?;
     if decoder.close(&mut events).is_err() {
-        let reason = "no candidate says why it ended";
+        let reason = "no candidate has a finish reason";
         return Err(fault::upstream_invalid_response(&decoding.provider, reason));
     }
-    decoding.mint = decoder.decoding.mint;
+    decoding.ids = decoder.decoding.ids;
     let mut collector = Collector::default();
     events.iter().for_each(|event| collector.take(event));
     Ok(collector.finish())

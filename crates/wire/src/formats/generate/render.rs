@@ -32,7 +32,7 @@ pub(super) fn identity(id: Option<&str>, model: Option<&str>, rendering: &Render
     out.extend_from_slice(b",\"responseId\":");
     match id {
         Some(id) => push_string(out, id),
-        None => push_string(out, &rendering.mint.answer("")),
+        None => push_string(out, &rendering.ids.answer("")),
     }
 }
 

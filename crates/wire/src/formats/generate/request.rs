@@ -5,16 +5,16 @@ use domain::call::Format;
 use domain::fault::{self, Fault};
 
 use crate::codec::shape::{CHOICES_IN_CONFIG, GENERATION_CONFIGS, OUTPUT_LIMITS_IN_CONFIG};
-use crate::codec::{Fields, Places, Request};
+use crate::codec::{Fields, MemberIndexes, Request};
 use crate::json;
 
 pub fn peek(body: Bytes) -> Result<Request, Fault> {
     let object = json::scan(&body)?;
     let fields = Fields { body: &body, object: &object };
-    let places = Places {
+    let places = MemberIndexes {
         messages: object.position(&body, "contents"),
         provider: object.position(&body, "provider"),
-        ..Places::default()
+        ..MemberIndexes::default()
     };
     // The API accepts a single element as a list of one, and its examples use that.
     let single = fields.value(places.messages).is_some_and(|value| fields.text(value).starts_with(b"{"));

@@ -168,7 +168,7 @@ impl StreamDecoder {
         self.close_block(out);
         let id = call.id.map(|id| id.0.into_owned()).filter(|id| !id.is_empty());
         let block = Block::ToolCall {
-            id: id.unwrap_or_else(|| self.decoding.mint.item("call_")),
+            id: id.unwrap_or_else(|| self.decoding.ids.item("call_")),
             name: names::restored(&call.name.0).into_owned(),
             custom: false,
             opaque: signature.map(|signature| self.opaque(signature)),

@@ -28,10 +28,10 @@ pub struct StreamRenderer {
 /// An open block and its index.
 struct Open {
     index: u32,
-    kind: Kind,
+    kind: OpenBlock,
 }
 
-enum Kind {
+enum OpenBlock {
     Text,
     /// Thinking; its text is kept only to be sealed with its state.
     Thinking(String),
@@ -68,9 +68,9 @@ impl StreamRenderer {
 
     fn open(&mut self, index: u32, block: &Block, out: &mut BytesMut) {
         let kind = match block {
-            Block::Text | Block::Refusal => Kind::Text,
-            Block::Thinking => Kind::Thinking(String::new()),
-            Block::ToolCall { id, name, custom, opaque } => Kind::Call(Call {
+            Block::Text | Block::Refusal => OpenBlock::Text,
+            Block::Thinking => OpenBlock::Thinking(String::new()),
+            Block::ToolCall { id, name, custom, opaque } => OpenBlock::Call(Call {
                 id: id.clone(),
                 name: name.clone(),
                 arguments: String::new(),
@@ -90,29 +90,29 @@ impl StreamRenderer {
     fn grow(&mut self, index: u32, delta: &Delta, out: &mut BytesMut) {
         let Some(at) = self.blocks.iter().rposition(|open| open.index == index) else { return };
         match (&mut self.blocks[at].kind, delta) {
-            (Kind::Text, Delta::Text(text)) if !text.is_empty() => {
+            (OpenBlock::Text, Delta::Text(text)) if !text.is_empty() => {
                 self.piece(out, |out| text_part(out, text, false, None));
             }
-            (Kind::Thinking(so_far), Delta::Text(text)) if !text.is_empty() => {
+            (OpenBlock::Thinking(so_far), Delta::Text(text)) if !text.is_empty() => {
                 so_far.push_str(text);
                 self.piece(out, |out| text_part(out, text, true, None));
             }
-            (Kind::Thinking(so_far), Delta::Opaque(opaque)) => {
+            (OpenBlock::Thinking(so_far), Delta::Opaque(opaque)) => {
                 let riding = passenger(so_far, opaque);
                 // The text was already sent; state of another format includes it.
                 let sealed = riding.clone().unwrap_or_else(|| opaque.clone());
                 self.riding = riding;
                 self.piece(out, |out| text_part(out, "", true, Some(&sealed)));
             }
-            (Kind::Call(call), Delta::Arguments(more)) => call.arguments.push_str(more),
-            (Kind::Call(call), Delta::Opaque(opaque)) => call.opaque = Some(opaque.clone()),
+            (OpenBlock::Call(call), Delta::Arguments(more)) => call.arguments.push_str(more),
+            (OpenBlock::Call(call), Delta::Opaque(opaque)) => call.opaque = Some(opaque.clone()),
             _ => {}
         }
     }
 
     fn close(&mut self, index: u32, out: &mut BytesMut) {
         let Some(at) = self.blocks.iter().rposition(|open| open.index == index) else { return };
-        if let Kind::Call(mut call) = self.blocks.remove(at).kind {
+        if let OpenBlock::Call(mut call) = self.blocks.remove(at).kind {
             call.opaque = call.opaque.or_else(|| self.riding.take());
             self.piece(out, |out| call_part(out, &call));
         }

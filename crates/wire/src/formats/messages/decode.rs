@@ -14,7 +14,8 @@ use crate::provider_error;
 pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
     let provider = decoding.provider.clone();
     let invalid = |reason: &str| fault::upstream_invalid_response(&provider, reason);
-    let answer: Message = serde_json::from_slice(body).map_err(|_| invalid("it is no message"))?;
+    let answer: Message =
+        serde_json::from_slice(body).map_err(|_| invalid("the body is not a message object"))?;
     if answer.kind == "error" {
         return Err(provider_error::read_stream_error(body, &provider));
     }
@@ -67,7 +68,7 @@ fn read_block(block: RawBlock<'_>, raw: &RawValue, decoding: &mut Decoding) -> O
             if decoding.schema_tool.as_ref() == Some(&name) {
                 return Some(Content::Text(arguments));
             }
-            let id = block.id.unwrap_or_else(|| decoding.mint.item("toolu_"));
+            let id = block.id.unwrap_or_else(|| decoding.ids.item("toolu_"));
             Content::ToolCall(ToolCall { id, name, arguments, custom: false, opaque: None })
         }
         _ => Content::Foreign { format: Format::Messages, value: serde_json::from_str(raw.get()).ok()? },

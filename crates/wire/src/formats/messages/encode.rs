@@ -13,7 +13,7 @@ mod turns;
 
 use bytes::Bytes;
 use domain::call::Format;
-use domain::canon::{Content, Dropped, Field, Media, Part, Prompt, Source};
+use domain::canon::{Content, Dropped, Field, Media, MediaSource, Part, Prompt};
 use domain::fault::{self, Fault};
 use serde_json::{Map, Value};
 
@@ -80,7 +80,7 @@ pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
 
 fn check_image(part: &Part, client: Format) -> Result<(), Fault> {
     match &part.content {
-        Content::Image(Media { source: Source::Data(data), .. }) => {
+        Content::Image(Media { source: MediaSource::Data(data), .. }) => {
             embedded::check_limit(data, IMAGE_LIMIT, &part.place.0, client)
         }
         Content::ToolResult(result) => result.parts.iter().try_for_each(|part| check_image(part, client)),

@@ -17,7 +17,7 @@ pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     let refused = reply.parts.iter().any(|part| matches!(part.content, Content::Refusal(_)));
     let (reason, sequence) = stop::write(stop_of(&reply.stop, refused));
     let message = json!({
-        "id": rendering.mint.answer("msg_"),
+        "id": rendering.ids.answer("msg_"),
         "type": "message",
         "role": "assistant",
         "model": rendering.requested_model,

@@ -4,20 +4,20 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::fault::Fault;
 
-use crate::codec::{Fields, Places, Request};
+use crate::codec::{Fields, MemberIndexes, Request};
 use crate::json;
 
 pub fn peek(body: Bytes) -> Result<Request, Fault> {
     let object = json::scan(&body)?;
     let at = |name| object.position(&body, name);
-    let places = Places {
+    let places = MemberIndexes {
         model: at("model"),
         messages: at("messages"),
         stream: at("stream"),
         provider: at("provider"),
         temperature: at("temperature"),
         max_tokens: at("max_tokens"),
-        ..Places::default()
+        ..MemberIndexes::default()
     };
     let fields = Fields { body: &body, object: &object };
     let model = fields.string(places.model, "model")?.filter(|model| !model.is_empty());

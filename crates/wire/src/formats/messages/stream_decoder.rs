@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 
 use super::decode::{state, stop_of};
 use super::usage::read_usage;
-use super::wire_types::{BlockDelta, BlockStart, BlockStop, Kind, MessageDelta, MessageStart, RawBlock};
+use super::wire_types::{BlockDelta, BlockStart, BlockStop, MessageDelta, MessageStart, RawBlock, TypeTag};
 use crate::codec::{Decoder, Decoding};
 use crate::provider_error;
 use crate::sse;
@@ -49,7 +49,7 @@ impl Decoder for StreamDecoder {
         match event.name() {
             Some(name) if !name.is_empty() && name != b"message" => self.event(name, data, out),
             _ => {
-                let kind: Kind = self.json(data)?;
+                let kind: TypeTag = self.json(data)?;
                 self.event(kind.kind.as_bytes(), data, out)
             }
         }
@@ -168,7 +168,7 @@ impl StreamDecoder {
             return Ok(State::StandIn { block: self.open(Block::Text, out), began: false, whole });
         }
         self.calls = true;
-        let id = block.id.unwrap_or_else(|| self.decoding.mint.item("toolu_"));
+        let id = block.id.unwrap_or_else(|| self.decoding.ids.item("toolu_"));
         let block = self.open(Block::ToolCall { id, name, custom: false, opaque: None }, out);
         Ok(State::Call { block, began: false, whole })
     }

@@ -68,7 +68,7 @@ impl StreamRenderer {
 
     fn begin(&self, out: &mut BytesMut) {
         let message = json!({
-            "id": self.rendering.mint.answer("msg_"),
+            "id": self.rendering.ids.answer("msg_"),
             "type": "message",
             "role": "assistant",
             "model": self.rendering.requested_model,

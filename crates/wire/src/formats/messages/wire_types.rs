@@ -37,7 +37,7 @@ pub struct RawBlock<'a> {
 }
 
 #[derive(Deserialize)]
-pub struct Kind<'a> {
+pub struct TypeTag<'a> {
     #[serde(borrow, default, rename = "type")]
     pub kind: Cow<'a, str>,
 }

@@ -31,7 +31,7 @@ impl Object {
         let model = format!("{}/{}", rendering.provider, rendering.model);
         let head = format!(
             r#""id":{},"object":"response","created_at":{}"#,
-            Quoted(&rendering.mint.answer("resp_")),
+            Quoted(&rendering.ids.answer("resp_")),
             rendering.created
         );
         let mut echo = Echo { request: &rendering.request, written: String::new() };

@@ -17,23 +17,23 @@ pub use names::Names;
 pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     let object = Object::new(rendering);
     let names = Names::new(&rendering.tools);
-    let mint = &mut rendering.mint;
+    let ids = &mut rendering.ids;
     let mut output = Vec::new();
     let mut refused = false;
     for part in &reply.parts {
         match &part.content {
             Content::Text(text) => {
-                output.push(items::message(&mint.item("msg_"), Message::Text, Some(text)));
+                output.push(items::message(&ids.item("msg_"), Message::Text, Some(text)));
             }
             Content::Refusal(text) => {
                 refused = true;
-                output.push(items::message(&mint.item("msg_"), Message::Refusal, Some(text)));
+                output.push(items::message(&ids.item("msg_"), Message::Refusal, Some(text)));
             }
             Content::Thinking(thinking) => {
                 let state = thinking.opaque.as_ref().map(|opaque| items::state(opaque, &thinking.text));
-                output.push(items::reasoning(&mint.item("rs_"), &thinking.text, state.as_deref()));
+                output.push(items::reasoning(&ids.item("rs_"), &thinking.text, state.as_deref()));
             }
-            Content::ToolCall(call) => render_call(call, &names, mint, &mut output),
+            Content::ToolCall(call) => render_call(call, &names, ids, &mut output),
             Content::Foreign { format: Format::Responses, value } => output.push(value.to_string()),
             Content::Foreign { .. }
             | Content::Image(_)
@@ -47,11 +47,11 @@ pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     object.write(&state, output.iter().map(String::as_str), usage.as_ref()).into()
 }
 
-fn render_call(call: &ToolCall, names: &Names, mint: &mut IdGenerator, output: &mut Vec<String>) {
+fn render_call(call: &ToolCall, names: &Names, ids: &mut IdGenerator, output: &mut Vec<String>) {
     if let Some(opaque) = &call.opaque {
-        output.push(items::reasoning(&mint.item("rs_"), "", Some(&items::call_state(opaque))));
+        output.push(items::reasoning(&ids.item("rs_"), "", Some(&items::call_state(opaque))));
     }
-    let written = Call::new(&call.id, &call.name, call.custom, names, mint);
+    let written = Call::new(&call.id, &call.name, call.custom, names, ids);
     if written.custom && !call.custom {
         let mut unwrapper = Unwrapper::default();
         let input = unwrapper.read(&call.arguments) + &unwrapper.finish();

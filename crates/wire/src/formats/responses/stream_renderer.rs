@@ -19,7 +19,7 @@ use event_writer::EventWriter;
 
 pub struct StreamRenderer {
     object: Object,
-    mint: IdGenerator,
+    ids: IdGenerator,
     names: Names,
     pen: EventWriter,
     begun: bool,
@@ -42,7 +42,7 @@ impl StreamRenderer {
         Self {
             object: Object::new(&rendering),
             names: Names::new(&rendering.tools),
-            mint: rendering.mint,
+            ids: rendering.ids,
             pen: EventWriter::default(),
             begun: false,
             items: Vec::new(),
@@ -94,17 +94,17 @@ impl StreamRenderer {
 
     fn open(&mut self, block: u32, opened: &Block, out: &mut BytesMut) {
         let spoken = match opened {
-            Block::Text => Spoken::text(self.mint.item("msg_")),
+            Block::Text => Spoken::text(self.ids.item("msg_")),
             Block::Refusal => {
                 self.refused = true;
-                Spoken::refusal(self.mint.item("msg_"))
+                Spoken::refusal(self.ids.item("msg_"))
             }
-            Block::Thinking => Spoken::thought(self.mint.item("rs_")),
+            Block::Thinking => Spoken::thought(self.ids.item("rs_")),
             Block::ToolCall { id, name, custom, opaque } => {
                 if let Some(opaque) = opaque {
                     self.state_of_a_call(opaque, out);
                 }
-                let call = items::Call::new(id, name, *custom, &self.names, &mut self.mint);
+                let call = items::Call::new(id, name, *custom, &self.names, &mut self.ids);
                 Spoken::call(call, *custom)
             }
             Block::Foreign { format: Format::Responses, value } => {
@@ -141,7 +141,7 @@ impl StreamRenderer {
 
     /// Writes a call's state as a reasoning item, which clients send back with the calls that follow it.
     fn state_of_a_call(&mut self, opaque: &Opaque, out: &mut BytesMut) {
-        let item = items::reasoning(&self.mint.item("rs_"), "", Some(&items::call_state(opaque)));
+        let item = items::reasoning(&self.ids.item("rs_"), "", Some(&items::call_state(opaque)));
         self.whole_item(&item, out);
     }
 

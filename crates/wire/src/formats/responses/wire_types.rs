@@ -39,7 +39,7 @@ pub struct Details<'a> {
 }
 
 #[derive(Deserialize)]
-struct Kind<'a> {
+struct TypeTag<'a> {
     #[serde(rename = "type", borrow)]
     kind: Cow<'a, str>,
 }
@@ -143,7 +143,7 @@ pub fn unreadable(decoding: &Decoding, error: &serde_json::Error) -> Fault {
 
 impl<'a> Reading<'a> {
     pub fn of(raw: &'a RawValue) -> Result<Self, serde_json::Error> {
-        let kind = serde_json::from_str::<Kind<'_>>(raw.get())?.kind;
+        let kind = serde_json::from_str::<TypeTag<'_>>(raw.get())?.kind;
         let item = || serde_json::from_str::<Item<'a>>(raw.get());
         Ok(match &*kind {
             "message" => Self::Message(item()?),
@@ -164,7 +164,7 @@ impl Item<'_> {
     /// The id that the result will refer to.
     pub fn call_id(&self, decoding: &mut Decoding) -> String {
         let given = Text::owned(&self.call_id).or_else(|| Text::owned(&self.id));
-        given.unwrap_or_else(|| decoding.mint.item("call_"))
+        given.unwrap_or_else(|| decoding.ids.item("call_"))
     }
 
     pub fn arguments(&self, custom: bool) -> &str {

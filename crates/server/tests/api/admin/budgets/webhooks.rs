@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::resources::provider::Source;
+use domain::resources::provider::ProviderSource;
 use domain::secret::Secret;
 use pipeline::budgets::alerts;
 use pipeline::services::webhooks::Webhooks;
@@ -98,7 +98,7 @@ fn settings() -> TestSettings {
 fn sender(app: &TestApp) -> Webhooks {
     let gateway = &app.gateway;
     let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
-    let trust = app.refresher.trust(Source::Admin);
+    let trust = app.refresher.trust(ProviderSource::Admin);
     Webhooks::new(app.refresher.store().clone(), gateway.egress.clone(), clock, entropy, trust)
 }
 

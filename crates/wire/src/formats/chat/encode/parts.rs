@@ -1,7 +1,7 @@
 //! Encodes the parts of a user message: text, images, audio and files.
 
 use domain::call::Format;
-use domain::canon::{Content, Media, Part, Source};
+use domain::canon::{Content, Media, MediaSource, Part};
 use serde_json::{Value, json};
 
 use super::Encoder;
@@ -59,8 +59,8 @@ impl Encoder<'_> {
 
     fn document(&self, media: &Media) -> Option<Value> {
         match &media.source {
-            Source::Text(_) => text_of(media).map(|text| json!({"type": "text", "text": text})),
-            Source::Data(data) => {
+            MediaSource::Text(_) => text_of(media).map(|text| json!({"type": "text", "text": text})),
+            MediaSource::Data(data) => {
                 let kind = media.media_type.as_deref().unwrap_or("application/pdf");
                 let name = media.name.clone().or_else(|| (!self.is_native()).then(|| default_name(kind)));
                 let mut file = json!({"file_data": format!("data:{kind};base64,{data}")});
@@ -70,14 +70,14 @@ impl Encoder<'_> {
                 Some(json!({"type": "file", "file": file}))
             }
             // A file id is only valid at the provider that issued it.
-            Source::File(id) if matches!(self.prompt.format, Format::Chat | Format::Responses) => {
+            MediaSource::File(id) if matches!(self.prompt.format, Format::Chat | Format::Responses) => {
                 let mut file = json!({"file_id": id});
                 if let Some(name) = &media.name {
                     file["filename"] = name.as_str().into();
                 }
                 Some(json!({"type": "file", "file": file}))
             }
-            Source::File(_) | Source::Url(_) => None,
+            MediaSource::File(_) | MediaSource::Url(_) => None,
         }
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn plain_text(part: &Part) -> Option<String> {
 }
 
 fn text_of(media: &Media) -> Option<String> {
-    let Source::Text(text) = &media.source else { return None };
+    let MediaSource::Text(text) = &media.source else { return None };
     Some(match &media.name {
         Some(name) => format!("{name}\n\n{text}"),
         None => text.clone(),
@@ -108,11 +108,11 @@ fn default_name(kind: &str) -> String {
 
 fn image(media: &Media) -> Option<Value> {
     let url = match &media.source {
-        Source::Url(url) => url.clone(),
-        Source::Data(data) => {
+        MediaSource::Url(url) => url.clone(),
+        MediaSource::Data(data) => {
             format!("data:{};base64,{data}", media.media_type.as_deref().unwrap_or("image/png"))
         }
-        Source::Text(_) | Source::File(_) => return None,
+        MediaSource::Text(_) | MediaSource::File(_) => return None,
     };
     let mut inner = json!({"url": url});
     if let Some(detail) = &media.detail {
@@ -122,7 +122,7 @@ fn image(media: &Media) -> Option<Value> {
 }
 
 fn audio(media: &Media) -> Option<Value> {
-    let Source::Data(data) = &media.source else { return None };
+    let MediaSource::Data(data) = &media.source else { return None };
     let format = match media.media_type.as_deref().unwrap_or("audio/wav") {
         "audio/mpeg" => "mp3",
         "audio/x-wav" | "audio/wave" => "wav",

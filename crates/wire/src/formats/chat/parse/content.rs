@@ -1,6 +1,6 @@
 //! Parses message content: a string, or an array of parts.
 
-use domain::canon::{Content, Media, Part, Source};
+use domain::canon::{Content, Media, MediaSource, Part};
 use domain::fault::Fault;
 use serde_json::Value;
 
@@ -76,9 +76,9 @@ fn read_image(mut part: Members) -> Result<Media, Fault> {
             wrong(&path, "a data URL of the form 'data:image/png;base64,…' or an address with http")
         })?;
         embedded::check(&data, &path)?;
-        (Source::Data(data), Some(media_type))
+        (MediaSource::Data(data), Some(media_type))
     } else if url.starts_with("http://") || url.starts_with("https://") {
-        (Source::Url(url), None)
+        (MediaSource::Url(url), None)
     } else {
         return Err(wrong(&path, "an address with http or https, or a data URL"));
     };
@@ -89,13 +89,13 @@ fn read_audio(mut audio: Members) -> Result<Media, Fault> {
     let data = audio.required_string("data")?;
     let format = audio.required_string("format")?;
     let media_type = Some(format!("audio/{format}"));
-    Ok(Media { source: Source::Data(data), media_type, detail: None, name: None })
+    Ok(Media { source: MediaSource::Data(data), media_type, detail: None, name: None })
 }
 
 fn read_file(mut file: Members) -> Result<Media, Fault> {
     let name = file.string("filename")?;
     if let Some(id) = file.string("file_id")? {
-        return Ok(Media { source: Source::File(id), media_type: None, detail: None, name });
+        return Ok(Media { source: MediaSource::File(id), media_type: None, detail: None, name });
     }
     let data = file.required_string("file_data")?;
     let (media_type, data) = match data.strip_prefix("data:") {
@@ -104,7 +104,7 @@ fn read_file(mut file: Members) -> Result<Media, Fault> {
         })?,
         None => ("application/pdf".to_owned(), data),
     };
-    Ok(Media { source: Source::Data(data), media_type: Some(media_type), detail: None, name })
+    Ok(Media { source: MediaSource::Data(data), media_type: Some(media_type), detail: None, name })
 }
 
 /// Splits `image/png;base64,AAAA` into media type and data.

@@ -12,7 +12,7 @@ pub struct Blocks {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum BlockKind {
     Text,
     Refusal,
     Thinking,
@@ -22,7 +22,7 @@ pub enum Kind {
 
 struct Open {
     index: u32,
-    kind: Kind,
+    kind: BlockKind,
     /// Whether the block has its opaque state, after which no more content can be added.
     signed: bool,
     /// Whether the block has content.
@@ -32,11 +32,11 @@ struct Open {
 }
 
 impl Blocks {
-    pub fn text(&mut self, kind: Kind, text: &str, out: &mut Vec<Event>) {
+    pub fn text(&mut self, kind: BlockKind, text: &str, out: &mut Vec<Event>) {
         if text.is_empty() {
             return;
         }
-        let block = if kind == Kind::Refusal { Block::Refusal } else { Block::Text };
+        let block = if kind == BlockKind::Refusal { Block::Refusal } else { Block::Text };
         let index = self.continue_or_open(kind, block, out);
         out.push(Event::Delta { index, delta: Delta::Text(text.to_owned()) });
     }
@@ -45,7 +45,7 @@ impl Blocks {
         if text.is_empty() {
             return;
         }
-        let index = self.continue_or_open(Kind::Thinking, Block::Thinking, out);
+        let index = self.continue_or_open(BlockKind::Thinking, Block::Thinking, out);
         if let Some(open) = &mut self.open {
             open.told = true;
         }
@@ -54,7 +54,7 @@ impl Blocks {
 
     /// Emits state that belongs to no call: it goes to the open thinking block, or into a block of its own.
     pub fn state(&mut self, detail: &Detail, model: &str, out: &mut Vec<Event>) {
-        let index = self.continue_or_open(Kind::Thinking, Block::Thinking, out);
+        let index = self.continue_or_open(BlockKind::Thinking, Block::Thinking, out);
         let Some(open) = &mut self.open else { return };
         open.signed = true;
         if let Some(mut opaque) = detail.opaque_of_thought(model, open.told) {
@@ -74,7 +74,7 @@ impl Blocks {
     pub fn open_call(&mut self, block: Block, out: &mut Vec<Event>) -> u32 {
         self.close(out);
         let default = matches!(block, Block::ToolCall { custom: false, .. }).then_some("{}");
-        let index = self.open(Kind::Call, block, out);
+        let index = self.open(BlockKind::Call, block, out);
         if let Some(open) = &mut self.open {
             open.default = default;
         }
@@ -103,12 +103,12 @@ impl Blocks {
     }
 
     pub fn close_thought(&mut self, out: &mut Vec<Event>) {
-        if self.open.as_ref().is_some_and(|open| open.kind == Kind::Thinking) {
+        if self.open.as_ref().is_some_and(|open| open.kind == BlockKind::Thinking) {
             self.close(out);
         }
     }
 
-    fn continue_or_open(&mut self, kind: Kind, block: Block, out: &mut Vec<Event>) -> u32 {
+    fn continue_or_open(&mut self, kind: BlockKind, block: Block, out: &mut Vec<Event>) -> u32 {
         match &self.open {
             Some(open) if open.kind == kind && !open.signed => open.index,
             _ => {
@@ -118,7 +118,7 @@ impl Blocks {
         }
     }
 
-    fn open(&mut self, kind: Kind, block: Block, out: &mut Vec<Event>) -> u32 {
+    fn open(&mut self, kind: BlockKind, block: Block, out: &mut Vec<Event>) -> u32 {
         let index = self.next;
         self.next += 1;
         self.open = Some(Open { index, kind, signed: false, told: false, default: None });

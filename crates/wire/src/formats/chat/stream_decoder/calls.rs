@@ -174,7 +174,7 @@ impl Calls {
         let given = self.known[place].id.clone();
         let taken = self.known.iter().enumerate().any(|(other, call)| other != place && call.id == given);
         if given.is_empty() || taken {
-            self.known[place].id = decoding.mint.item("call_");
+            self.known[place].id = decoding.ids.item("call_");
         }
         let block = Block::ToolCall {
             id: self.known[place].id.clone(),

@@ -1,7 +1,7 @@
 //! Encodes parts: text, media, calls, results, and their signatures.
 
 use domain::call::Format;
-use domain::canon::{Content, Field, Media, Opaque, Part, Source, Thinking, ToolCall, ToolResult};
+use domain::canon::{Content, Field, Media, MediaSource, Opaque, Part, Thinking, ToolCall, ToolResult};
 use serde_json::{Map, Value, json};
 
 use super::Encoder;
@@ -114,13 +114,13 @@ impl Encoder<'_> {
 
     fn media(&mut self, media: &Media) -> Option<Value> {
         let mut part = match &media.source {
-            Source::Data(data) => {
+            MediaSource::Data(data) => {
                 let kind = media.media_type.as_deref().map(embedded::media_type).or_else(|| sniffed(data))?;
                 json!({"inlineData": {"mimeType": kind, "data": data}})
             }
-            Source::Text(words) => text(words),
-            Source::File(_) if self.prompt.format != Format::Generate => return None,
-            Source::Url(uri) | Source::File(uri) => {
+            MediaSource::Text(words) => text(words),
+            MediaSource::File(_) if self.prompt.format != Format::Generate => return None,
+            MediaSource::Url(uri) | MediaSource::File(uri) => {
                 let mut file = Map::new();
                 if let Some(kind) = &media.media_type {
                     file.insert("mimeType".into(), kind.as_str().into());

@@ -1,7 +1,7 @@
 //! Parses media in a request: embedded data and files, distinguished by media type.
 
 use domain::call::Format;
-use domain::canon::{Content, Media, Source};
+use domain::canon::{Content, Media, MediaSource};
 use domain::fault::Fault;
 
 use crate::embedded;
@@ -18,7 +18,7 @@ pub fn read(node: &Node<'_>) -> Result<Option<Content>, Fault> {
         let data = inline.required("data")?;
         let text = data.text()?;
         embedded::check(text, &data.path)?;
-        (Source::Data(text.to_owned()), media_type(&inline)?)
+        (MediaSource::Data(text.to_owned()), media_type(&inline)?)
     } else if let Some(file) = node.get("fileData") {
         let uri = file.required("fileUri")?.text()?;
         let kind = media_type(&file)?.or_else(|| guessed(uri).map(str::to_owned));
@@ -38,12 +38,12 @@ pub fn read(node: &Node<'_>) -> Result<Option<Content>, Fault> {
 }
 
 /// The source of a file: a publicly reachable URL, or else a file that only its provider has.
-fn address(uri: &str) -> Source {
+fn address(uri: &str) -> MediaSource {
     let public = uri.starts_with("https://") || uri.starts_with("http://");
     if public && !uri.contains("/v1beta/files/") {
-        Source::Url(uri.to_owned())
+        MediaSource::Url(uri.to_owned())
     } else {
-        Source::File(uri.to_owned())
+        MediaSource::File(uri.to_owned())
     }
 }
 

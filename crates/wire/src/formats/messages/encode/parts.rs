@@ -3,7 +3,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use domain::call::Format;
-use domain::canon::{CacheMark, Content, Field, Media, Part, Role, Source, Thinking, ToolCall, ToolResult};
+use domain::canon::{
+    CacheMark, Content, Field, Media, MediaSource, Part, Role, Thinking, ToolCall, ToolResult,
+};
 use serde_json::{Map, Value, json};
 
 use super::Encoder;
@@ -124,7 +126,7 @@ impl Encoder<'_> {
 
     fn image(&mut self, media: &Media) -> Option<Block> {
         let source = match &media.source {
-            Source::Data(data) => {
+            MediaSource::Data(data) => {
                 let media_type =
                     media.media_type.as_deref().map_or_else(|| sniff(data), embedded::media_type);
                 json!({"type": "base64", "media_type": media_type, "data": data})
@@ -142,8 +144,8 @@ impl Encoder<'_> {
     fn document(&self, media: &Media) -> Option<Block> {
         let plain = |text: &str| json!({"type": "text", "media_type": "text/plain", "data": text});
         let source = match &media.source {
-            Source::Text(text) => plain(text),
-            Source::Data(data) => match media.media_type.as_deref() {
+            MediaSource::Text(text) => plain(text),
+            MediaSource::Data(data) => match media.media_type.as_deref() {
                 None | Some("application/pdf") => {
                     json!({"type": "base64", "media_type": "application/pdf", "data": data})
                 }
@@ -161,10 +163,10 @@ impl Encoder<'_> {
     }
 
     /// Encodes a URL or file id. A file id is only valid at the provider that has the file.
-    fn elsewhere(&self, source: &Source) -> Option<Value> {
+    fn elsewhere(&self, source: &MediaSource) -> Option<Value> {
         match source {
-            Source::Url(url) => Some(json!({"type": "url", "url": url})),
-            Source::File(id) if self.own() => Some(json!({"type": "file", "file_id": id})),
+            MediaSource::Url(url) => Some(json!({"type": "url", "url": url})),
+            MediaSource::File(id) if self.own() => Some(json!({"type": "file", "file_id": id})),
             _ => None,
         }
     }

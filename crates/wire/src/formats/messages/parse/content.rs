@@ -1,7 +1,9 @@
 //! Parses the blocks of a message.
 
 use domain::call::Format;
-use domain::canon::{CacheMark, Content, Media, Opaque, Part, Role, Source, Thinking, ToolCall, ToolResult};
+use domain::canon::{
+    CacheMark, Content, Media, MediaSource, Opaque, Part, Role, Thinking, ToolCall, ToolResult,
+};
 use domain::fault::Fault;
 use serde_json::{Map, Value};
 
@@ -86,16 +88,17 @@ pub(super) fn cache_mark(node: &mut Members) -> Result<Option<CacheMark>, Fault>
 
 fn image(node: &mut Members) -> Result<Media, Fault> {
     let mut source = Members::of(node.required("source")?, node.path("source"))?;
-    let mut media = Media { source: Source::Url(String::new()), media_type: None, detail: None, name: None };
+    let mut media =
+        Media { source: MediaSource::Url(String::new()), media_type: None, detail: None, name: None };
     match source.required_string("type")?.as_str() {
         "base64" => {
             let data = source.required_string("data")?;
             embedded::check(&data, &source.path("data"))?;
             media.media_type = Some(source.required_string("media_type")?);
-            media.source = Source::Data(data);
+            media.source = MediaSource::Data(data);
         }
-        "url" => media.source = Source::Url(source.required_string("url")?),
-        "file" => media.source = Source::File(source.required_string("file_id")?),
+        "url" => media.source = MediaSource::Url(source.required_string("url")?),
+        "file" => media.source = MediaSource::File(source.required_string("file_id")?),
         _ => return Err(wrong(source.path("type"), "'base64', 'url' or 'file'")),
     }
     Ok(media)
@@ -108,11 +111,11 @@ fn document(node: &mut Members) -> Result<Media, Fault> {
     let (source, media_type) = match kind.as_str() {
         "base64" => {
             let media_type = media_type.unwrap_or_else(|| "application/pdf".to_owned());
-            (Source::Data(source.required_string("data")?), Some(media_type))
+            (MediaSource::Data(source.required_string("data")?), Some(media_type))
         }
-        "text" => (Source::Text(source.required_string("data")?), Some("text/plain".to_owned())),
-        "url" => (Source::Url(source.required_string("url")?), None),
-        "file" => (Source::File(source.required_string("file_id")?), None),
+        "text" => (MediaSource::Text(source.required_string("data")?), Some("text/plain".to_owned())),
+        "url" => (MediaSource::Url(source.required_string("url")?), None),
+        "file" => (MediaSource::File(source.required_string("file_id")?), None),
         _ => return Err(wrong(source.path("type"), "'base64', 'text', 'url', 'file' or 'content'")),
     };
     Ok(Media { source, media_type, detail: None, name: node.string("title")? })

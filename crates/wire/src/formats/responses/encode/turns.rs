@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use domain::call::Format;
-use domain::canon::{Content, Field, Media, Part, Role, Source, Thinking, ToolCall, ToolResult, Turn};
+use domain::canon::{Content, Field, Media, MediaSource, Part, Role, Thinking, ToolCall, ToolResult, Turn};
 use serde_json::{Value, json};
 
 use super::{Encoder, tools};
@@ -88,12 +88,12 @@ impl Writer<'_, '_, '_> {
 
     fn image(&self, media: &Media) -> Option<Value> {
         let mut written = match &media.source {
-            Source::Url(url) => json!({"type": "input_image", "image_url": url}),
-            Source::Data(data) => {
+            MediaSource::Url(url) => json!({"type": "input_image", "image_url": url}),
+            MediaSource::Data(data) => {
                 json!({"type": "input_image", "image_url": data_url(media, data, "image/png")})
             }
-            Source::File(id) if self.knows_files() => json!({"type": "input_image", "file_id": id}),
-            Source::File(_) | Source::Text(_) => return None,
+            MediaSource::File(id) if self.knows_files() => json!({"type": "input_image", "file_id": id}),
+            MediaSource::File(_) | MediaSource::Text(_) => return None,
         };
         if let Some(detail) = &media.detail {
             written["detail"] = detail.as_str().into();
@@ -103,21 +103,21 @@ impl Writer<'_, '_, '_> {
 
     fn document(&self, media: &Media) -> Option<Value> {
         let mut written = match &media.source {
-            Source::Url(url) => json!({"type": "input_file", "file_url": url}),
-            Source::Data(data) if media.media_type.is_none() => {
+            MediaSource::Url(url) => json!({"type": "input_file", "file_url": url}),
+            MediaSource::Data(data) if media.media_type.is_none() => {
                 json!({"type": "input_file", "file_data": data})
             }
-            Source::Data(data) => {
+            MediaSource::Data(data) => {
                 json!({"type": "input_file", "file_data": data_url(media, data, "application/pdf")})
             }
-            Source::File(id) if self.knows_files() => json!({"type": "input_file", "file_id": id}),
-            Source::File(_) => return None,
-            Source::Text(text) => {
+            MediaSource::File(id) if self.knows_files() => json!({"type": "input_file", "file_id": id}),
+            MediaSource::File(_) => return None,
+            MediaSource::Text(text) => {
                 let title = media.name.as_ref().map(|name| format!("{name}:\n\n")).unwrap_or_default();
                 return Some(json!({"type": "input_text", "text": format!("{title}{text}")}));
             }
         };
-        let embedded = matches!(media.source, Source::Data(_)) && !self.encoder.native();
+        let embedded = matches!(media.source, MediaSource::Data(_)) && !self.encoder.native();
         let name = media.name.as_deref().or(embedded.then_some("document.pdf"));
         // A URL or file id already identifies the file.
         if let Some(name) = name.filter(|_| embedded || self.encoder.native()) {
@@ -188,7 +188,7 @@ fn data_url(media: &Media, data: &str, usual: &str) -> String {
 }
 
 fn audio(media: &Media) -> Option<Value> {
-    let Source::Data(data) = &media.source else { return None };
+    let MediaSource::Data(data) = &media.source else { return None };
     let format = match media.media_type.as_deref() {
         Some("audio/mpeg" | "audio/mp3") => "mp3",
         Some(other) => other.strip_prefix("audio/").unwrap_or("wav"),

@@ -1,6 +1,6 @@
 //! Parses the parts of a message, a tool result or reasoning.
 
-use domain::canon::{Content, Media, Part, Source};
+use domain::canon::{Content, Media, MediaSource, Part};
 use domain::fault::Fault;
 use serde_json::Value;
 
@@ -48,12 +48,12 @@ fn image(node: &mut Members) -> Result<Media, Fault> {
     let detail = node.string("detail")?;
     let (source, media_type) = if let Some(url) = node.string("image_url")? {
         let (source, media_type) = address(url);
-        if let Source::Data(data) = &source {
+        if let MediaSource::Data(data) = &source {
             embedded::check(data, &node.path("image_url"))?;
         }
         (source, media_type)
     } else if let Some(id) = node.string("file_id")? {
-        (Source::File(id), None)
+        (MediaSource::File(id), None)
     } else {
         return Err(node.fault("image_url", "is missing: an image needs 'image_url' or 'file_id'."));
     };
@@ -64,13 +64,13 @@ fn file(node: &mut Members) -> Result<Media, Fault> {
     let name = node.string("filename")?;
     let (source, media_type) = if let Some(data) = node.string("file_data")? {
         match address(data) {
-            (Source::Url(data), _) => (Source::Data(data), guess(name.as_deref())),
+            (MediaSource::Url(data), _) => (MediaSource::Data(data), guess(name.as_deref())),
             embedded => embedded,
         }
     } else if let Some(url) = node.string("file_url")? {
         address(url)
     } else if let Some(id) = node.string("file_id")? {
-        (Source::File(id), None)
+        (MediaSource::File(id), None)
     } else {
         return Err(node.fault("file_data", "is missing: a file needs 'file_data', 'file_url' or 'file_id'."));
     };
@@ -86,16 +86,16 @@ fn audio(node: &mut Members) -> Result<Media, Fault> {
         "mp3" => "audio/mpeg".to_owned(),
         format => format!("audio/{format}"),
     };
-    Ok(Media { source: Source::Data(data), media_type: Some(media_type), detail: None, name: None })
+    Ok(Media { source: MediaSource::Data(data), media_type: Some(media_type), detail: None, name: None })
 }
 
 /// Splits a data URL such as `data:image/png;base64,…`; anything else is a URL.
-fn address(mut url: String) -> (Source, Option<String>) {
+fn address(mut url: String) -> (MediaSource, Option<String>) {
     let embedded = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
-    let Some((media_type, data)) = embedded else { return (Source::Url(url), None) };
+    let Some((media_type, data)) = embedded else { return (MediaSource::Url(url), None) };
     let media_type = media_type.split(';').next().filter(|kind| !kind.is_empty()).map(str::to_owned);
     let start = url.len() - data.len();
-    (Source::Data(url.split_off(start)), media_type)
+    (MediaSource::Data(url.split_off(start)), media_type)
 }
 
 /// Guesses the media type of bare base64 from the file name.

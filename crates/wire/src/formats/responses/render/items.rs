@@ -69,11 +69,11 @@ pub struct Call {
 }
 
 impl Call {
-    pub fn new(call_id: &str, flat_name: &str, custom: bool, names: &Names, mint: &mut IdGenerator) -> Self {
+    pub fn new(call_id: &str, flat_name: &str, custom: bool, names: &Names, ids: &mut IdGenerator) -> Self {
         let (namespace, name, takes_text) = names.of(flat_name);
         let custom = custom || takes_text;
         let (prefix, kind) = if custom { ("ctc_", "custom_tool_call") } else { ("fc_", "function_call") };
-        let id = mint.item(prefix);
+        let id = ids.item(prefix);
         let namespace =
             namespace.map(|namespace| format!(r#","namespace":{}"#, Quoted(namespace))).unwrap_or_default();
         let members = format!(

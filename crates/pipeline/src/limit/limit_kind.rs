@@ -10,7 +10,7 @@ pub const DAY: Duration = Duration::from_secs(86_400);
 
 /// A kind of limit, in the order in which they are shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bound {
+pub enum LimitKind {
     RequestsPerMinute,
     RequestsPerDay,
     TokensPerMinute,
@@ -23,10 +23,10 @@ pub enum Bound {
 pub enum Unit {
     Requests,
     Tokens,
-    Places,
+    MemberIndexes,
 }
 
-impl Bound {
+impl LimitKind {
     pub const ALL: [Self; 5] = [
         Self::RequestsPerMinute,
         Self::RequestsPerDay,
@@ -61,7 +61,7 @@ impl Bound {
         match self {
             Self::RequestsPerMinute | Self::RequestsPerDay => Unit::Requests,
             Self::TokensPerMinute | Self::TokensPerDay => Unit::Tokens,
-            Self::ParallelRequests => Unit::Places,
+            Self::ParallelRequests => Unit::MemberIndexes,
         }
     }
 }

@@ -17,7 +17,7 @@ const EXPLAINED: [Endpoint; 6] = [
 /// Prefixes of the Gemini API, where the path names the model and the method.
 const ADDRESSED: [&str; 2] = ["/v1beta/models/", "/v1/models/"];
 
-pub struct Place {
+pub struct ExplainedRequest {
     pub endpoint: Endpoint,
     /// The model from the path, and whether the path asks for a stream.
     pub addressed: Option<(String, Option<bool>)>,
@@ -25,7 +25,7 @@ pub struct Place {
     pub parts: Parts,
 }
 
-pub fn find(path: &str, base_path: &str) -> Result<Place, Fault> {
+pub fn find(path: &str, base_path: &str) -> Result<ExplainedRequest, Fault> {
     let refused = || {
         let known: Vec<&str> = EXPLAINED.iter().map(|endpoint| endpoint.path).collect();
         let message = format!(
@@ -40,7 +40,7 @@ pub fn find(path: &str, base_path: &str) -> Result<Place, Fault> {
     let base = base_path.trim_end_matches('/');
     let below = whole.strip_prefix(base).filter(|below| below.starts_with('/')).unwrap_or(whole);
     if let Some(endpoint) = EXPLAINED.iter().find(|endpoint| endpoint.path == below) {
-        return Ok(Place { endpoint: *endpoint, addressed: None, parts });
+        return Ok(ExplainedRequest { endpoint: *endpoint, addressed: None, parts });
     }
     if below.contains('%') {
         return Err(fault::invalid_parameter("path", "Write the path without percent-encoding."));
@@ -51,7 +51,7 @@ pub fn find(path: &str, base_path: &str) -> Result<Place, Fault> {
         Some((model, "streamGenerateContent")) => (model.to_owned(), Some(true)),
         _ => return Err(refused()),
     };
-    Ok(Place { endpoint: generate::ENDPOINT, addressed: Some(addressed), parts })
+    Ok(ExplainedRequest { endpoint: generate::ENDPOINT, addressed: Some(addressed), parts })
 }
 
 #[cfg(test)]

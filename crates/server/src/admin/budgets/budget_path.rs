@@ -14,12 +14,12 @@ use super::{tenant, within};
 use crate::App;
 use crate::fault::Problem;
 
-pub struct Place {
+pub struct BudgetPath {
     user_path: String,
     period: String,
 }
 
-impl FromRequestParts<Arc<App>> for Place {
+impl FromRequestParts<Arc<App>> for BudgetPath {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
@@ -30,7 +30,7 @@ impl FromRequestParts<Arc<App>> for Place {
     }
 }
 
-impl Place {
+impl BudgetPath {
     pub fn key(&self, app: &App, caller: &Principal) -> Result<BudgetKey, Fault> {
         let user_path = user_path(&self.user_path)?;
         within(caller, &user_path)?;
