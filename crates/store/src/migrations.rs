@@ -155,4 +155,28 @@ mod tests {
         })
         .await;
     }
+
+    #[tokio::test]
+    async fn a_deletion_during_the_migration_to_tenants_is_not_undone() {
+        for_each_database(|backend| async move {
+            let database = Database::open(&backend, Duration::from_secs(20)).await.unwrap();
+            let before = MIGRATIONS.iter().position(|(name, _)| *name == "document_tenants").unwrap();
+            apply(&database, &MIGRATIONS[..before], Timestamp(1)).await.unwrap();
+            database.execute(UPSERT, &["a".into(), "{}".into()]).await.unwrap();
+
+            let mut deletion = database.begin().await.unwrap();
+            deletion.execute("UPDATE meta SET rev = rev + 1 WHERE id = 1", &[]).await.unwrap();
+            deletion.execute("DELETE FROM documents WHERE name = 'a'", &[]).await.unwrap();
+            let committing = async {
+                // Time for the migration to reach the copy; if it does not, the test passes anyway.
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                deletion.commit().await.unwrap();
+            };
+            let (migrated, ()) = tokio::join!(run(&database, Timestamp(2)), committing);
+            migrated.unwrap();
+            assert!(texts(&database, "SELECT name FROM documents").await.is_empty());
+            database.close().await;
+        })
+        .await;
+    }
 }

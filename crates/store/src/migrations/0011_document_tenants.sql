@@ -1,6 +1,8 @@
 -- Documents are keyed by (tenant, kind, name). All that exist belong to the default tenant, whose name is empty. A process
 -- of the version before still writes without a tenant while this one starts: it needs the unique indexes without one,
 -- which a later migration removes.
+-- Every write of a document updates this row first. Its lock makes writers wait, so that the copies miss none.
+UPDATE meta SET rev = rev WHERE id = 1;
 CREATE TABLE documents_by_tenant (
     tenant {TEXT} NOT NULL DEFAULT '',
     kind {TEXT} NOT NULL,
