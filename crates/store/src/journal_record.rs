@@ -132,8 +132,12 @@ fn detail(object: &mut Object<'_>, receipt: &Receipt) {
     }
     receipt_fields!(detail => write_detail);
     match &receipt.attempts[..] {
-        // For a single successful attempt, the columns contain everything but the duration.
-        [Attempt { error: None, duration_us, .. }] => object.count("attempt_us", *duration_us),
+        // For a single successful attempt at the target of the receipt, only the duration is new.
+        [Attempt { status: 200, error: None, provider_name, model, duration_us: duration_us @ 1.. }]
+            if *provider_name == receipt.provider_name && *model == receipt.model =>
+        {
+            object.count("attempt_us", *duration_us);
+        }
         [] => {}
         attempts => object.some("attempts", Some(attempts)),
     }

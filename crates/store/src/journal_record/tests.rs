@@ -60,7 +60,7 @@ fn read(receipt: &Receipt) -> serde_json::Map<String, serde_json::Value> {
 }
 
 #[test]
-fn what_goes_without_saying_is_not_said() {
+fn default_values_are_left_out() {
     let check = |receipt: &Receipt, expected: serde_json::Value| {
         assert_eq!(serde_json::Value::Object(read(receipt)), expected)
     };

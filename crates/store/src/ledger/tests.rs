@@ -186,11 +186,13 @@ async fn a_row_is_the_whole_receipt() {
         let usual = Receipt { attempts: vec![served("main", "m")], model: "m".into(), ..receipt("usual") };
         let aliased = Receipt { requested_model: String::new(), auth_key_id: None, ..receipt("aliased") };
         let aliased = Receipt { auth_method: "master_key".into(), ..aliased };
-        for written in [complete_receipt(), usual, aliased] {
-            book(&store, vec![written.clone()]).await;
+        let created = Attempt { status: 201, ..served("other", "n") };
+        let created = Receipt { attempts: vec![created], ..receipt("created") };
+        for written in [complete_receipt(), usual, aliased, created].map(Box::new) {
+            book(&store, vec![Receipt::clone(&written)]).await;
             let (rows, _) = store.ledger().log(&everything(), 10, 0).await.unwrap();
             let read = rows.into_iter().find(|row| row.id == written.id).unwrap();
-            let expected = Receipt { audit: None, ..written };
+            let expected = Receipt { audit: None, ..*written };
             assert_eq!(serde_json::to_value(read).unwrap(), serde_json::to_value(expected).unwrap());
         }
     })
