@@ -12,6 +12,10 @@ use crate::fingerprint::fingerprint;
 pub struct Renames(HashMap<String, String>);
 
 impl Renames {
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Renames every tool in the prompt that the format does not accept.
     pub fn fit(prompt: &mut Prompt, format: Format) -> Self {
         let mut renames = Self::default();

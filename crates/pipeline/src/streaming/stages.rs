@@ -12,7 +12,7 @@ use super::response_mode::Continuity;
 use super::resume::{Overlap, ResumeStages};
 use usage_meter::UsageMeter;
 
-/// The stages of one stream. Their composition is static: a stage that a stream does not need costs nothing.
+/// The stages of one stream. Those that it does not need are left out.
 pub struct Stages {
     names: Renames,
     meter: UsageMeter,
@@ -75,6 +75,7 @@ impl Stages {
     fn in_order(&mut self) -> ([Option<&mut dyn EventStage>; 5], &mut Vec<Event>) {
         let Self { names, meter, resume, scratch } = self;
         let [first, second, third] = resume.in_order();
-        ([Some(names), Some(meter), first, second, third], scratch)
+        let names = (!names.is_empty()).then_some(names as &mut dyn EventStage);
+        ([names, Some(meter), first, second, third], scratch)
     }
 }

@@ -113,6 +113,11 @@ impl Translated {
     /// Handles a provider that stopped before the end event. Returns true if the answer is complete nevertheless.
     pub fn conclude(&mut self) -> bool {
         let ended = self.ended;
+        // The decoder may hold a finish reason back until the usage arrives.
+        if !ended && self.is_resumable() && self.decoder.close(&mut self.events).is_ok() {
+            self.stages.push(&mut self.events);
+            self.render();
+        }
         self.stages.finish(&mut self.events);
         self.render();
         self.ended && !ended

@@ -40,12 +40,14 @@ impl EventStage for ContinuationBuffer {
     /// Buffers the event; nothing is passed on.
     fn push(&mut self, event: Event, _out: &mut Vec<Event>) {
         match &event {
+            // Reasoning is dropped when the streams are joined.
+            Event::Delta { index, .. } if self.thoughts.contains(index) => return,
             Event::Open { index, block: Block::Thinking } => self.thoughts.push(*index),
             Event::Open { index, block: Block::ToolCall { .. } } => self.calls.push(*index),
             Event::Open { block: Block::Foreign { .. }, .. } => self.has_answer = true,
             Event::Close { index } => self.has_answer |= self.calls.contains(index),
-            Event::Delta { index, delta: Delta::Text(text) } => {
-                self.has_answer |= !text.is_empty() && !self.thoughts.contains(index);
+            Event::Delta { delta: Delta::Text(text), .. } => {
+                self.has_answer |= !text.is_empty();
             }
             Event::Finish { .. } => self.has_content = true,
             Event::End => (self.has_content, self.ended) = (true, true),
@@ -72,7 +74,9 @@ mod tests {
             assert_eq!(known, *expected, "{event:?}");
         }
         assert_eq!(out, [], "nothing is passed on");
-        let events: Vec<Event> = steps.iter().map(|(event, _)| event.clone()).collect();
+        let is_reasoning = |event: &Event| *event == text(0, "hm");
+        let events: Vec<Event> =
+            steps.iter().map(|(event, _)| event.clone()).filter(|event| !is_reasoning(event)).collect();
         assert_eq!(buffer.into_events(), events);
     }
 
