@@ -126,8 +126,8 @@ impl PassthroughMeter {
     /// The longest pause that the provider may make while it sends the body.
     pub(super) fn idle_limit(&self, content_type: &str) -> Duration {
         let Some(ticket) = &self.ticket else { return Duration::ZERO };
-        let policy = ticket.context.policy();
-        if is_event_stream(content_type) { policy.stream_idle_timeout } else { policy.request_timeout }
+        let (policy, own) = (ticket.context.policy(), &self.instance.core.limits);
+        if is_event_stream(content_type) { policy.at(own).idle_timeout } else { policy.total_timeout(own) }
     }
 
     /// Records the response headers for the audit log.

@@ -58,7 +58,8 @@ pub async fn resume(
     ticket.receipt.carry_over(&so_far, &ticket.context.gateway().tasks).await;
     let failed = ticket.receipt.lane().cloned();
     resumable.order(failed.as_ref());
-    let deadline = Instant::now() + ticket.context.policy().request_timeout;
+    let limits = resumable.lanes.iter().map(|lane| &lane.instance.limits);
+    let deadline = Instant::now() + ticket.context.policy().call_timeout(limits);
     // An empty continuation: either the model has not understood, or nothing was left to say. It is accepted if no
     // other target has more.
     let mut nothing = None;
