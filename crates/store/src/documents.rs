@@ -201,10 +201,11 @@ impl Documents {
         Ok(document)
     }
 
-    /// The body with its secrets decrypted, if it has any.
+    /// The body with its secrets decrypted, if it has any. The reason of a failure contains no values.
     fn open(&self, document: &RawDocument, sealed: &str) -> Result<Option<String>, String> {
-        let mut fields: Fields =
-            serde_json::from_str(&document.body).map_err(|error| format!("not JSON: {error}"))?;
+        let mut fields: Fields = serde_json::from_str(&document.body).map_err(|error| {
+            format!("not a JSON object (line {}, column {})", error.line(), error.column())
+        })?;
         if sealed.is_empty() {
             return Ok(None);
         }

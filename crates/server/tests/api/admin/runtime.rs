@@ -79,7 +79,7 @@ async fn documents_that_do_not_compile_are_shown_until_they_are_repaired() {
         let named: Vec<_> = documents.iter().map(|document| (&document["kind"], &document["name"])).collect();
         assert_eq!(named, [(&json!("alias"), &json!("quick")), (&json!("provider"), &json!("second"))]);
         let error = documents[0]["error"].as_str().unwrap();
-        assert!(error.starts_with("not JSON: "), "{error}");
+        assert!(error.starts_with("not a JSON object (line 1, column "), "{error}");
         assert!(!first.to_string().contains("oops") && !first.to_string().contains("very-secret"), "{first}");
         assert_eq!(first["status"], "degraded");
         assert_eq!(ready(&app).await, (200, json!("degraded"), json!(2)));
