@@ -100,7 +100,7 @@ async fn main() {
         let age = (i128::from(days * DAY) * i128::from(rows - number) / i128::from(rows)) as i64;
         let mut receipt = call(number, Timestamp(end - age), &mut dice);
         if number + audited >= rows {
-            receipt.audit = Some(Box::new(audited(number)));
+            receipt.audit = Some(Box::new(audit_record(number)));
         }
         batch.push(receipt);
         if batch.len() == BATCH || number + 1 == rows {
@@ -159,7 +159,7 @@ fn call(number: u64, at: Timestamp, dice: &mut Dice) -> Receipt {
 }
 
 /// The audit data of a short conversation.
-fn audited(number: u64) -> Audited {
+fn audit_record(number: u64) -> Audited {
     Audited {
         thread: Some(format!("{number:032x}")),
         parent: (!number.is_multiple_of(4)).then(|| format!("{:032x}", number - 1)),
