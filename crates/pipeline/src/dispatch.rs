@@ -34,7 +34,7 @@ use crate::streaming::{Translation, UpstreamStream};
 
 use attempt::attempt;
 pub use continuation_request::request_continuation;
-pub use dry_run::{Dialect, Foreseen, RequestPreview, TargetOutlook, dry_run};
+pub use dry_run::{Dialect, DryRun, RequestPreview, TargetOutlook, dry_run};
 use failover_plan::{FailoverPlan, Next, RetryContext};
 use outbound::PreparedRequest;
 use progress::Progress;

@@ -241,15 +241,14 @@ impl Explainer<'_> {
         selection: &SelectionContext,
         explanation: &mut Explanation,
     ) {
-        let foreseen = dispatch::dry_run(call, &plan.lanes, context, selection.now);
-        let candidates = ranked.iter().zip(&foreseen.prospects).enumerate();
+        let dry_run = dispatch::dry_run(call, &plan.lanes, context, selection.now);
+        let candidates = ranked.iter().zip(&dry_run.outlooks).enumerate();
         let candidates = candidates
-            .map(|(place, (candidate, prospect))| shown::candidate(place, candidate, prospect, selection))
+            .map(|(place, (candidate, outlook))| shown::candidate(place, candidate, outlook, selection))
             .collect();
         explanation.candidates = Some(candidates);
-        explanation.decision = shown::decision(plan, &foreseen);
-        explanation.upstream_request =
-            foreseen.departure.map(|departure| shown::upstream_request(departure, plan));
+        explanation.decision = shown::decision(plan, &dry_run);
+        explanation.upstream_request = dry_run.preview.map(|preview| shown::upstream_request(preview, plan));
     }
 
     /// The owner of stored state. If the asker may not see that state, the key is empty, so that none is found.

@@ -34,7 +34,7 @@ pub struct Metered {
 
 pub struct Meter {
     shape: Shape,
-    gleaner: JsonFieldExtractor,
+    extractor: JsonFieldExtractor,
     /// The format of the first usage object. Some formats report usage in parts; later parts are read as the same
     /// format.
     format: Option<Format>,
@@ -57,7 +57,7 @@ impl Meter {
     pub fn new(content_type: &str) -> Self {
         Self {
             shape: Shape::of(content_type),
-            gleaner: JsonFieldExtractor::default(),
+            extractor: JsonFieldExtractor::default(),
             format: None,
             kind: None,
             answered: false,
@@ -69,12 +69,12 @@ impl Meter {
         match std::mem::replace(&mut self.shape, Shape::Opaque) {
             Shape::Opaque => {}
             Shape::Json => {
-                self.glean(chunk);
+                self.extract(chunk);
                 self.shape = Shape::Json;
             }
             Shape::Events(mut lines) => {
                 lines.split(chunk, |piece| match piece {
-                    Piece::Data(data) => self.glean(data),
+                    Piece::Data(data) => self.extract(data),
                     Piece::End => self.end_event(),
                 });
                 self.shape = Shape::Events(lines);
@@ -91,15 +91,15 @@ impl Meter {
     /// it was sent.
     pub fn is_answered(&self) -> bool {
         match &self.shape {
-            Shape::Json => self.gleaner.has_finished() || !self.gleaner.is_in_array(),
+            Shape::Json => self.extractor.has_finished() || !self.extractor.is_in_array(),
             Shape::Events(_) => self.answered,
             Shape::Opaque => false,
         }
     }
 
-    fn glean(&mut self, data: &[u8]) {
-        let Self { gleaner, format, kind, metered, .. } = self;
-        gleaner.feed(data, |member| {
+    fn extract(&mut self, data: &[u8]) {
+        let Self { extractor, format, kind, metered, .. } = self;
+        extractor.feed(data, |member| {
             let Some(value) = member.value else { return };
             match (member.name, member.place) {
                 ("usage" | "usageMetadata", _) => note_usage(&member, value, format, metered),
@@ -118,8 +118,8 @@ impl Meter {
     }
 
     fn end_event(&mut self) {
-        let finished = self.gleaner.has_finished();
-        let content_bytes = self.gleaner.restart();
+        let finished = self.extractor.has_finished();
+        let content_bytes = self.extractor.restart();
         // In a Responses API stream, the other events repeat the content of the deltas.
         let repeats = |kind: &str| kind.starts_with("response.") && !kind.ends_with(".delta");
         let kind = self.kind.take();

@@ -17,13 +17,13 @@ use crate::routing::health::Availability;
 use crate::routing::routes::Lane;
 use crate::streaming::{ResponsePath, WhyCanonical};
 
-pub struct Foreseen {
+pub struct DryRun {
     /// One for each target, in the order of the plan.
-    pub prospects: Vec<TargetOutlook>,
+    pub outlooks: Vec<TargetOutlook>,
     /// Positions in the plan of the targets that would be tried, each if those before it fail.
     pub would_try: Vec<usize>,
     /// The first request that would be sent.
-    pub departure: Option<RequestPreview>,
+    pub preview: Option<RequestPreview>,
     /// The error for the client, if nothing would be sent.
     pub fault: Option<Fault>,
 }
@@ -57,38 +57,38 @@ pub struct RequestPreview {
 }
 
 /// The state of the simulated failover.
-struct Walk {
+struct SimulatedFailover {
     failover: FailoverPlan,
     would_try: Vec<usize>,
-    departure: Option<RequestPreview>,
+    preview: Option<RequestPreview>,
 }
 
-pub fn dry_run(call: &Call, lanes: &[Arc<Lane>], context: &CallContext, now: Duration) -> Foreseen {
+pub fn dry_run(call: &Call, lanes: &[Arc<Lane>], context: &CallContext, now: Duration) -> DryRun {
     let failover = FailoverPlan::new(lanes.to_vec());
-    let mut walk = Walk { failover, would_try: Vec::new(), departure: None };
-    let mut prospects = Vec::with_capacity(lanes.len());
+    let mut simulation = SimulatedFailover { failover, would_try: Vec::new(), preview: None };
+    let mut outlooks = Vec::with_capacity(lanes.len());
     for (place, lane) in lanes.iter().enumerate() {
         let availability = lane.health.availability(now);
         let prepared = outbound::prepare(call, lane, context);
         let (dialect, dropped, fault) = match &prepared {
-            Ok(prepared) => (Some(dialect(prepared)), prepared.dropped(), undialled(lane)),
+            Ok(prepared) => (Some(dialect(prepared)), prepared.dropped(), destination_error(lane)),
             Err(fault) => (None, Dropped::default(), Some(fault.clone())),
         };
-        walk.visit(place, availability, prepared, fault.as_ref(), (call, lane, context, now));
-        prospects.push(TargetOutlook { availability, dialect, dropped, fault });
+        simulation.visit(place, availability, prepared, fault.as_ref(), (call, lane, context, now));
+        outlooks.push(TargetOutlook { availability, dialect, dropped, fault });
     }
-    let Walk { failover, would_try, departure } = walk;
-    let fault = departure.is_none().then(|| failover.final_error(now));
-    Foreseen { prospects, would_try, departure, fault }
+    let SimulatedFailover { failover, would_try, preview } = simulation;
+    let fault = preview.is_none().then(|| failover.final_error(now));
+    DryRun { outlooks, would_try, preview, fault }
 }
 
-impl Walk {
+impl SimulatedFailover {
     fn visit(
         &mut self,
         place: usize,
         availability: Availability,
         prepared: Result<PreparedRequest, Fault>,
-        undialled: Option<&Fault>,
+        destination_error: Option<&Fault>,
         (call, lane, context, now): (&Call, &Lane, &CallContext, Duration),
     ) {
         if !availability.admits() {
@@ -103,8 +103,8 @@ impl Walk {
             }
         };
         self.would_try.push(place);
-        let Some(fault) = undialled else {
-            self.departure.get_or_insert_with(|| depart(place, prepared, call, lane));
+        let Some(fault) = destination_error else {
+            self.preview.get_or_insert_with(|| preview(place, prepared, call, lane));
             self.failover.move_on();
             return;
         };
@@ -129,13 +129,13 @@ fn dialect(prepared: &PreparedRequest) -> Dialect {
 }
 
 /// The error of an instance that cannot be dialled as it is configured.
-fn undialled(lane: &Lane) -> Option<Fault> {
+fn destination_error(lane: &Lane) -> Option<Fault> {
     let core = &lane.instance;
     let reason = core.destination.as_ref().err().filter(|_| core.vendor.answer.is_none())?;
     Some(fault::upstream_unreachable(&lane.target.instance, reason))
 }
 
-fn depart(place: usize, mut prepared: PreparedRequest, call: &Call, lane: &Lane) -> RequestPreview {
+fn preview(place: usize, mut prepared: PreparedRequest, call: &Call, lane: &Lane) -> RequestPreview {
     let body = wire::splice::concat(&prepared.body);
     let Ok(destination) = lane.instance.destination.clone() else {
         return RequestPreview { place, method: Method::POST, url: None, headers: HeaderMap::new(), body };

@@ -20,7 +20,7 @@ use crate::accounting::reservation::Reservation;
 use crate::budgets::{Clamp, Headroom};
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
-use crate::dispatch::{Dialect, Foreseen, RequestPreview, TargetOutlook};
+use crate::dispatch::{Dialect, DryRun, RequestPreview, TargetOutlook};
 use crate::limit::{self, LimitStatus};
 use crate::routing::choose::{Candidate as _, Ranked, SelectionContext};
 use crate::routing::health::Availability;
@@ -106,12 +106,12 @@ fn millis(duration: Duration) -> u64 {
 pub fn candidate(
     place: usize,
     ranked: &Ranked<Arc<Lane>>,
-    prospect: &TargetOutlook,
+    outlook: &TargetOutlook,
     selection: &SelectionContext,
 ) -> Candidate {
     let lane = &ranked.choice;
     let target = &lane.target;
-    let (availability, until) = match prospect.availability {
+    let (availability, until) = match outlook.availability {
         Availability::Ready => ("ready", None),
         Availability::Probe => ("probe", None),
         Availability::Cooling { until, .. } => ("cooling", Some(until)),
@@ -130,36 +130,36 @@ pub fn candidate(
         retry_in_ms: until.map(|until| millis(until.saturating_sub(selection.now))),
         price_known: lane.price().is_some(),
         estimated_cost: cost.map(|nanos| Nanos(nanos).usd()),
-        dialect: prospect.dialect.map(|dialect| match dialect {
+        dialect: outlook.dialect.map(|dialect| match dialect {
             Dialect::Native => "native".to_owned(),
             Dialect::Translated(format, _) => format!("translated:{}", format.name()),
         }),
-        why_canonical: prospect.dialect.and_then(|dialect| match dialect {
+        why_canonical: outlook.dialect.and_then(|dialect| match dialect {
             Dialect::Native => None,
             Dialect::Translated(_, why) => Some(why.name()),
         }),
-        dropped: prospect.dropped.names().to_vec(),
-        error: prospect.fault.as_ref().map(refusal),
+        dropped: outlook.dropped.names().to_vec(),
+        error: outlook.fault.as_ref().map(refusal),
     }
 }
 
-pub fn decision(plan: &Plan, foreseen: &Foreseen) -> Decision {
+pub fn decision(plan: &Plan, dry_run: &DryRun) -> Decision {
     let selector = |place: &usize| plan.lanes[*place].target.selector();
     Decision {
-        first: foreseen.would_try.first().map(selector),
-        would_try: foreseen.would_try.iter().map(selector).collect(),
-        error: foreseen.fault.as_ref().map(refusal),
+        first: dry_run.would_try.first().map(selector),
+        would_try: dry_run.would_try.iter().map(selector).collect(),
+        error: dry_run.fault.as_ref().map(refusal),
     }
 }
 
-pub fn upstream_request(departure: RequestPreview, plan: &Plan) -> UpstreamRequest {
-    let lane = &plan.lanes[departure.place];
-    let (body, body_truncated) = body(&departure.body);
+pub fn upstream_request(preview: RequestPreview, plan: &Plan) -> UpstreamRequest {
+    let lane = &plan.lanes[preview.place];
+    let (body, body_truncated) = body(&preview.body);
     UpstreamRequest {
         provider_name: lane.target.instance.to_string(),
-        method: departure.method.to_string(),
-        url: departure.url,
-        headers: headers(&departure.headers, lane.instance.vendor),
+        method: preview.method.to_string(),
+        url: preview.url,
+        headers: headers(&preview.headers, lane.instance.vendor),
         body,
         body_truncated,
     }

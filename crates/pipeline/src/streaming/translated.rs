@@ -85,7 +85,7 @@ impl Translated {
         self.written.split().freeze()
     }
 
-    pub fn learnt(&mut self) -> StreamAccount {
+    pub fn account(&mut self) -> StreamAccount {
         let continued_as = self.stages.resume().provider_id().map(str::to_owned);
         let meter = self.stages.meter_mut();
         StreamAccount {
@@ -106,8 +106,8 @@ impl Translated {
     }
 
     /// Whether this is a continuation without any content so far.
-    pub fn says_nothing(&self) -> bool {
-        self.stages.resume().says_nothing()
+    pub fn is_empty_continuation(&self) -> bool {
+        self.stages.resume().is_empty_continuation()
     }
 
     /// Handles a provider that stopped before the end event. Returns true if the answer is complete nevertheless.

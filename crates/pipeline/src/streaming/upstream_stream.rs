@@ -171,8 +171,8 @@ impl UpstreamStream {
     }
 
     /// Whether this is a continuation that ended without content.
-    pub fn says_nothing(&self) -> bool {
-        matches!(&self.mode, StreamMode::Translated(translated) if translated.says_nothing())
+    pub fn is_empty_continuation(&self) -> bool {
+        matches!(&self.mode, StreamMode::Translated(translated) if translated.is_empty_continuation())
     }
 
     pub fn has_opened(&self) -> bool {

@@ -12,15 +12,15 @@ pub fn references_in(body: &[u8]) -> Vec<String> {
     if !NAMES.iter().any(|name| memmem::find(body, name.as_bytes()).is_some()) {
         return Vec::new();
     }
-    let mut gleaner = JsonFieldExtractor::with_references();
+    let mut extractor = JsonFieldExtractor::with_references();
     let mut found = Vec::new();
-    gleaner.feed(body, |member| {
+    extractor.feed(body, |member| {
         if member.place == MemberScope::Within("conversation") && member.name == "id" {
             let value = member.value.unwrap_or_default();
             found.extend(json::string_at(value, &(0..value.len())).map(|id| id.into_owned()));
         }
     });
-    found.extend(gleaner.take_references());
+    found.extend(extractor.take_references());
     found
 }
 

@@ -131,7 +131,7 @@ fn memory_is_bounded_whatever_passes() {
         meter.feed(b"{\"choices\":[{\"message\":{\"content\":\"");
         for _ in 0..100 {
             meter.feed(&filler);
-            assert!(meter.gleaner.held() <= 64 * 1024);
+            assert!(meter.extractor.held() <= 64 * 1024);
         }
         meter.feed(b"\"}}],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":3}}\n\n");
         let read = meter.finish();
@@ -142,7 +142,7 @@ fn memory_is_bounded_whatever_passes() {
     meter.feed(b"{\"usage\":{\"a\":\"");
     for _ in 0..4 {
         meter.feed(&filler);
-        assert!(meter.gleaner.held() <= 64 * 1024);
+        assert!(meter.extractor.held() <= 64 * 1024);
     }
     meter.feed(b"\"},\"id\":\"x\"}");
     assert_eq!(meter.finish().id.as_deref(), Some("x"));
@@ -212,11 +212,11 @@ fn references_are_found_at_any_depth_in_any_chunks() {
         {"type":"input_file","fil\u0065_id":"file-\u0032"},{"text":"\"file_id\":\"file-no\""}]}],
         "tools":[{"vector_store_ids":["vs_3","vs_4"]}],"FILE_ID":"file-5","file_id":7,"container":null}"#;
     for split in 0..body.len() {
-        let mut gleaner = JsonFieldExtractor::with_references();
+        let mut extractor = JsonFieldExtractor::with_references();
         let (first, second) = body.as_bytes().split_at(split);
-        gleaner.feed(first, |_| {});
-        gleaner.feed(second, |_| {});
-        assert_eq!(gleaner.take_references(), ["resp_1", "file-2", "vs_3", "vs_4", "file-5"], "at {split}");
+        extractor.feed(first, |_| {});
+        extractor.feed(second, |_| {});
+        assert_eq!(extractor.take_references(), ["resp_1", "file-2", "vs_3", "vs_4", "file-5"], "at {split}");
     }
 }
 

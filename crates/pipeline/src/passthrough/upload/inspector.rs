@@ -7,7 +7,7 @@ use wire::meter::{JsonFieldExtractor, Member, MemberScope, RequestField};
 use super::Sent;
 
 pub(super) struct Inspector {
-    gleaner: JsonFieldExtractor,
+    extractor: JsonFieldExtractor,
     /// The content type is JSON; otherwise only references are read.
     json: bool,
     /// Requires valid UTF-8 JSON, where access lists, prices, budgets or ownership depend on it.
@@ -33,7 +33,7 @@ pub(super) struct Inspector {
 impl Inspector {
     pub(super) fn new(json: bool) -> Self {
         Self {
-            gleaner: JsonFieldExtractor::with_references(),
+            extractor: JsonFieldExtractor::with_references(),
             json,
             validator: None,
             guarded: false,
@@ -67,7 +67,7 @@ impl Inspector {
     }
 
     pub(super) fn take_references(&mut self) -> Vec<String> {
-        self.gleaner.take_references()
+        self.extractor.take_references()
     }
 
     pub(super) fn seal(&mut self, streamed: bool) {
@@ -79,16 +79,16 @@ impl Inspector {
         if let Some(validator) = &mut self.validator {
             validator.feed(data)?;
         }
-        let mut gleaner = std::mem::take(&mut self.gleaner);
+        let mut extractor = std::mem::take(&mut self.extractor);
         let mut unreadable = None;
         let mut conversations = Vec::new();
-        gleaner.feed(data, |member| match member.place {
+        extractor.feed(data, |member| match member.place {
             MemberScope::Top if self.json => self.note(&member, sent, &mut unreadable),
             MemberScope::Within("conversation") if member.name == "id" => conversations.extend(text(&member)),
             _ => {}
         });
-        gleaner.add_references(conversations);
-        self.gleaner = gleaner;
+        extractor.add_references(conversations);
+        self.extractor = extractor;
         if let Some(fault) = self.background_untracked.as_ref().filter(|_| sent.is_background()) {
             return Err(fault.clone());
         }

@@ -19,7 +19,7 @@ pub struct ContinuationJoiner {
     /// The next block index of the joined answer.
     next: u32,
     /// The mapping of the continuation's blocks, by their index.
-    fates: Vec<BlockMapping>,
+    mappings: Vec<BlockMapping>,
     /// Tool calls of the partial answer; each is sent only once.
     made: Vec<Made>,
     /// The events of the tool call that is arriving.
@@ -68,7 +68,7 @@ impl ContinuationJoiner {
             overlap,
             broken_text: state.broken_text,
             next: state.next,
-            fates: Vec::new(),
+            mappings: Vec::new(),
             made: calls.collect(),
             call: Vec::new(),
             provider_id: None,
@@ -121,7 +121,7 @@ impl ContinuationJoiner {
     }
 
     fn open(&mut self, index: u32, block: Block, out: &mut Vec<Event>) {
-        let fate = match block {
+        let mapping = match block {
             // Its opaque state belongs to another model, and the client has already seen the first model's reasoning.
             Block::Thinking => BlockMapping::Dropped,
             Block::Text => self.broken_text.take().map_or(BlockMapping::Silent, BlockMapping::Text),
@@ -131,14 +131,14 @@ impl ContinuationJoiner {
             }
         };
         let index = index as usize;
-        if self.fates.len() <= index {
-            self.fates.resize(index + 1, BlockMapping::Dropped);
+        if self.mappings.len() <= index {
+            self.mappings.resize(index + 1, BlockMapping::Dropped);
         }
-        self.fates[index] = fate;
+        self.mappings[index] = mapping;
     }
 
     fn delta(&mut self, index: u32, delta: Delta, out: &mut Vec<Event>) {
-        match (self.fate(index), delta) {
+        match (self.mapping(index), delta) {
             (BlockMapping::Silent | BlockMapping::Text(_), Delta::Text(text)) => {
                 let new = self.overlap.push(&text);
                 self.say(index, new, out);
@@ -149,11 +149,11 @@ impl ContinuationJoiner {
     }
 
     fn close(&mut self, index: u32, out: &mut Vec<Event>) {
-        if let BlockMapping::Silent | BlockMapping::Text(_) = self.fate(index) {
+        if let BlockMapping::Silent | BlockMapping::Text(_) = self.mapping(index) {
             let rest = self.overlap.finish();
             self.say(index, rest, out);
         }
-        if let BlockMapping::Text(block) | BlockMapping::Other(block) = self.fate(index) {
+        if let BlockMapping::Text(block) | BlockMapping::Other(block) = self.mapping(index) {
             out.push(Event::Close { index: block });
         }
     }
@@ -162,16 +162,16 @@ impl ContinuationJoiner {
         if text.is_empty() {
             return;
         }
-        if let BlockMapping::Silent = self.fate(index) {
-            self.fates[index as usize] = BlockMapping::Text(self.begin(Block::Text, out));
+        if let BlockMapping::Silent = self.mapping(index) {
+            self.mappings[index as usize] = BlockMapping::Text(self.begin(Block::Text, out));
         }
-        if let BlockMapping::Text(block) = self.fate(index) {
+        if let BlockMapping::Text(block) = self.mapping(index) {
             out.push(Event::Delta { index: block, delta: Delta::Text(text) });
         }
     }
 
-    fn fate(&self, index: u32) -> BlockMapping {
-        self.fates.get(index as usize).copied().unwrap_or_default()
+    fn mapping(&self, index: u32) -> BlockMapping {
+        self.mappings.get(index as usize).copied().unwrap_or_default()
     }
 
     fn begin(&mut self, block: Block, out: &mut Vec<Event>) -> u32 {

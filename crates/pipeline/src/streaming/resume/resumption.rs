@@ -76,7 +76,7 @@ pub async fn resume(
             deadline,
         };
         let Some(mut rest) = request(asked).await else { continue };
-        if rest.stream.says_nothing() && !rest.may_be_empty {
+        if rest.stream.is_empty_continuation() && !rest.may_be_empty {
             if nothing.is_some() {
                 ticket.receipt.lose(&lane, rest.stream.loss());
             } else {

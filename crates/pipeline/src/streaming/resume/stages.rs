@@ -66,7 +66,7 @@ impl ResumeStages {
     }
 
     /// Whether this is a continuation without any answer so far.
-    pub fn says_nothing(&self) -> bool {
+    pub fn is_empty_continuation(&self) -> bool {
         self.buffer().is_some_and(|buffer| !buffer.has_answer())
     }
 

@@ -22,7 +22,7 @@ impl UpstreamStream {
         let so_far = translated.reply().clone();
         self.trace(ticket);
         self.discharge(ticket);
-        self.learn();
+        self.update_account();
         self.tally(ticket);
         Some((resumable, so_far))
     }
@@ -51,7 +51,7 @@ impl UpstreamStream {
 
     /// Reports everything known about the stream to the ticket.
     pub fn report(&mut self, ticket: &mut Ticket) {
-        self.learn();
+        self.update_account();
         if let StreamMode::Translated(translated) = &self.mode
             && self.format == Format::Chat
         {
@@ -69,7 +69,7 @@ impl UpstreamStream {
 
     /// The usage of a stream that is discarded.
     pub fn loss(&mut self) -> Loss {
-        self.learn();
+        self.update_account();
         Loss { usage: self.usage.take().map(|(usage, _)| usage), content_bytes: self.content_bytes }
     }
 
@@ -89,13 +89,13 @@ impl UpstreamStream {
         }
     }
 
-    fn learn(&mut self) {
+    fn update_account(&mut self) {
         if let StreamMode::Translated(translated) = &mut self.mode {
-            let learnt = translated.learnt();
-            self.provider_id = learnt.provider_id;
-            self.content_bytes = learnt.content_bytes;
-            self.usage = learnt.usage;
-            self.final_bytes = learnt.final_bytes;
+            let account = translated.account();
+            self.provider_id = account.provider_id;
+            self.content_bytes = account.content_bytes;
+            self.usage = account.usage;
+            self.final_bytes = account.final_bytes;
         }
     }
 
