@@ -77,14 +77,15 @@ impl Refresher {
         let revision = self.store.documents().revision().await?;
         self.store.ledger().listen(self.gateway.budgets.clone());
         let mut document_errors = self.budgets().await?;
+        let mut compilation = self.compilation(&[]);
         let mut keys = Keys::default();
-        let documents = self.store.documents().raw(AuthKey::KIND).await?;
-        keys.apply(section::compile::<AuthKeys>(documents, self.gateway.clock.now(), &mut document_errors));
+        keys.apply(compilation.load::<AuthKeys>().await?);
+        document_errors.replace_kinds(&[AuthKey::KIND], compilation.errors);
         let (routes, errors) = self.routes().await?;
         document_errors.replace_kinds(RouteSections::KINDS, errors);
         self.log_overridden(&routes);
-        let (compiled_at, master) = (self.gateway.clock.now(), self.gateway.snapshot().master);
-        self.publish(Snapshot { revision, compiled_at, master, keys, routes, document_errors });
+        let initial = (*self.gateway.snapshot()).clone();
+        self.publish(Snapshot { revision, keys, routes, document_errors, ..initial });
         Ok(())
     }
 

@@ -44,7 +44,7 @@ pub async fn whole(answering: Answering, recorder: Option<Box<AnswerRecorder>>) 
     }
 }
 
-/// What is sent before any target has answered: headers beside the id of the request, and heartbeats.
+/// The headers and the heartbeat interval of a response that starts before a target has answered.
 pub struct EarlyReply {
     pub heartbeat: Duration,
     pub account: Option<Account>,

@@ -1,13 +1,12 @@
-//! The kinds of documents that the configuration is compiled from. A new kind is one file here and one line below.
+//! The kinds of documents that the configuration is compiled from. A new kind is one line below, and one file here
+//! unless its documents are used as they are stored.
 
-mod aliases;
+mod as_stored;
 mod auth_keys;
 mod budget_settings;
 mod budgets;
-mod combos;
 mod model_overrides;
 mod model_prices;
-mod pools;
 mod providers;
 #[cfg(test)]
 mod tests;
@@ -15,10 +14,14 @@ mod tests;
 use std::collections::BTreeMap;
 
 use domain::clock::Timestamp;
+use domain::resources::alias::Alias;
+use domain::resources::combo::Combo;
+use domain::resources::pool::Pool;
 use store::{Documents, StoreError};
 
 use crate::snapshot::document_errors::DocumentErrors;
 use crate::snapshot::section::{self, Section};
+use as_stored::AsStored;
 
 pub use auth_keys::AuthKeys;
 
@@ -33,7 +36,7 @@ pub struct Compilation<'a> {
 
 impl Compilation<'_> {
     /// The compiled documents of a kind, by name.
-    async fn load<S: Section>(&mut self) -> Result<BTreeMap<String, S::Compiled>, StoreError> {
+    pub async fn load<S: Section>(&mut self) -> Result<BTreeMap<String, S::Compiled>, StoreError> {
         if self.off.contains(&section::kind::<S>()) {
             return Ok(BTreeMap::new());
         }
@@ -66,9 +69,9 @@ sections! {
         providers: providers::Providers,
         model_overrides: model_overrides::ModelOverrides,
         model_prices: model_prices::ModelPrices,
-        pools: pools::Pools,
-        combos: combos::Combos,
-        aliases: aliases::Aliases,
+        pools: AsStored<Pool>,
+        combos: AsStored<Combo>,
+        aliases: AsStored<Alias>,
     }
 }
 

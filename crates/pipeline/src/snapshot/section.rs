@@ -2,7 +2,7 @@
 
 use domain::clock::Timestamp;
 use domain::resources::Resource;
-use store::{RawDocument, StoreError, Stored};
+use store::{RawDocument, Stored};
 
 use super::document_errors::DocumentErrors;
 
@@ -15,8 +15,8 @@ pub trait Section {
     /// Compiles a document, or returns the reason why it cannot be used. Reasons contain no values of secret fields.
     fn compile(document: Stored<Self::Document>) -> Result<Self::Compiled, String>;
 
-    /// What is in force instead of a document that does not compile; `None` if it is ignored. Has no default, so that a
-    /// new kind has to decide whether it fails closed.
+    /// The replacement for a document that does not compile; `None` if it is ignored. Has no default, so that a new kind
+    /// has to decide whether it fails closed.
     fn fallback(name: &str) -> Option<Self::Compiled>;
 
     /// The reason why a document that compiles is in force only in part.
@@ -37,7 +37,7 @@ pub fn compile<S: Section>(
     errors: &mut DocumentErrors,
 ) -> impl Iterator<Item = (String, S::Compiled)> {
     documents.into_iter().filter_map(move |raw| {
-        let (compiled, error) = match decode(&raw) {
+        let (compiled, error) = match store::decode(&raw) {
             Ok(document) => {
                 let defect = S::defect(&document.value);
                 match S::compile(document) {
@@ -51,16 +51,5 @@ pub fn compile<S: Section>(
             errors.report(kind::<S>(), &raw.name, error, at);
         }
         compiled.map(|compiled| (raw.name, compiled))
-    })
-}
-
-/// Decodes a document. The reason leaves out kind and name, which are reported beside it.
-fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, String> {
-    store::decode(raw).map_err(|error| match error {
-        StoreError::Corrupt(text) => {
-            let prefix = format!("{}/{}: ", raw.kind, raw.name);
-            text.strip_prefix(&prefix).unwrap_or(&text).to_owned()
-        }
-        other => other.to_string(),
     })
 }

@@ -59,7 +59,7 @@ impl<T: Resource> Collection<T> {
     }
 
     pub async fn get(&self, name: &str) -> Result<Option<Stored<T>>, StoreError> {
-        self.documents.find(T::KIND, name).await?.as_ref().map(decode).transpose()
+        self.documents.find(T::KIND, name).await?.as_ref().map(decoded).transpose()
     }
 
     /// Like `get`, but treats an unreadable document as absent, so that it can be replaced.
@@ -151,8 +151,9 @@ impl<T: Resource> Collection<T> {
         if_match: Option<&str>,
     ) -> Result<Stored<T>, StoreError> {
         let removal = Removal { secrets: T::SECRETS, actor, if_match, referenced: false };
-        let removed = self.documents.remove(T::KIND, name, removal, |raw| decode(raw).map(|_: Stored<T>| ()));
-        decode(&removed.await?)
+        let removed =
+            self.documents.remove(T::KIND, name, removal, |raw| decoded(raw).map(|_: Stored<T>| ()));
+        decoded(&removed.await?)
     }
 }
 
@@ -172,14 +173,14 @@ fn draft<'a, T: Resource>(value: &'a T, body: &'a str, references: &'a Reference
     Draft { kind: T::KIND, name: value.name(), body, secrets: T::SECRETS, references }
 }
 
-pub fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, StoreError> {
-    let corrupt = |reason: String| StoreError::Corrupt(format!("{}/{}: {reason}", raw.kind, raw.name));
+/// Decodes a document, or returns the reason why it cannot be used.
+pub fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, String> {
     if let Some(reason) = &raw.broken {
-        return Err(corrupt(reason.clone()));
+        return Err(reason.clone());
     }
     // The reason contains positions but no values, because the body may contain decrypted secrets.
     let value = serde_json::from_str(&raw.body).map_err(|error| {
-        corrupt(format!("not a valid {} (line {}, column {})", T::KIND, error.line(), error.column()))
+        format!("not a valid {} (line {}, column {})", T::KIND, error.line(), error.column())
     })?;
     Ok(Stored {
         value,
@@ -190,8 +191,13 @@ pub fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, StoreError> {
     })
 }
 
+/// Decodes a document that must be readable.
+fn decoded<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, StoreError> {
+    decode(raw).map_err(|reason| StoreError::Corrupt(format!("{}/{}: {reason}", raw.kind, raw.name)))
+}
+
 fn readable<T: Resource>(documents: &[RawDocument]) -> Vec<Stored<T>> {
-    let read = documents.iter().map(decode);
+    let read = documents.iter().map(decoded);
     read.filter_map(|result| {
         result.inspect_err(|error| tracing::error!(%error, "unreadable document skipped")).ok()
     })

@@ -66,9 +66,9 @@ fn one_document_that_does_not_compile_is_reported_and_affects_no_other() {
     check::<providers::Providers>(&json!({"name": "b", "type": "openai"}), false);
     check::<model_overrides::ModelOverrides>(&json!({"selector": "b/c", "enabled": true}), true);
     check::<model_prices::ModelPrices>(&json!({"selector": "b/c", "input_per_mtok": 1}), false);
-    check::<pools::Pools>(&json!({"name": "b", "members": ["x"]}), false);
-    check::<combos::Combos>(&json!({"name": "b", "selectors": ["x/y"]}), false);
-    check::<aliases::Aliases>(&json!({"name": "b", "target": "x/y"}), false);
+    check::<AsStored<Pool>>(&json!({"name": "b", "members": ["x"]}), false);
+    check::<AsStored<Combo>>(&json!({"name": "b", "selectors": ["x/y"]}), false);
+    check::<AsStored<Alias>>(&json!({"name": "b", "target": "x/y"}), false);
     check::<budgets::Budgets>(&budget, true);
     check::<budget_settings::Settings>(&json!({"daily_reset_hour": 3}), true);
 }

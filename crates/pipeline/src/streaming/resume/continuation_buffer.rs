@@ -65,7 +65,7 @@ mod tests {
 
     use super::*;
 
-    /// What is known after each event: whether there is an answer, content, and the end.
+    /// Checks the state after each event: whether there is an answer, content, and the end.
     fn check(steps: &[(Event, [bool; 3])]) {
         let (mut buffer, mut out) = (ContinuationBuffer::default(), Vec::new());
         for (event, expected) in steps {

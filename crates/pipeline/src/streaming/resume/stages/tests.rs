@@ -27,7 +27,7 @@ fn answer() -> Vec<Event> {
     events
 }
 
-/// What the client gets: the collected answer, checked for the order of events.
+/// The answer that the client receives, collected and checked for the order of events.
 #[derive(Default)]
 struct Client {
     collector: Collector,
