@@ -1,4 +1,4 @@
-# The commands of this house. `make` alone lists them.
+# The commands of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
 .PHONY: help run test lint bench suite
 

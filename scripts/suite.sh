@@ -23,9 +23,9 @@ if [ -e "suites/$name/run.sh" ]; then
 fi
 python=$(scripts/venv.sh)
 if [ -z "${GATEHOUSE_BIN:-}" ]; then
-    cargo build --locked --release -p gatehouse -p testkit --bins
+    cargo build --locked --release --workspace --bins
     if [ "$name" = reports ]; then
-        cargo build --locked --release -p store --features generate --example fill
+        cargo build --locked --release --workspace --features store/generate --example fill
     fi
     GATEHOUSE_BIN="$PWD/target/release/gatehouse"
     export GATEHOUSE_BIN

@@ -54,8 +54,9 @@ python=$(scripts/venv.sh) || give_up "the suites' Python packages are missing (s
 # The tests of the API mostly wait (for timers, sockets, the disk): more threads than cores halve their time.
 export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((3 * $(nproc)))}"
 suite rust cargo test --workspace --locked --no-fail-fast
-cargo build --locked -p gatehouse -p testkit --bins || give_up "the gateway does not build"
-cargo build --locked -p store --features generate --example fill || give_up "the generator does not build"
+# The whole workspace, so that features unify as in the tests and no dependency is compiled a second time.
+cargo build --locked --workspace --bins || give_up "the gateway does not build"
+cargo build --locked --workspace --features store/generate --example fill || give_up "the generator does not build"
 export GATEHOUSE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gatehouse"
 run_in_suites() { (cd suites && "$@"); }
 suite sdk run_in_suites "$python" -m pytest sdk
