@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, JoinHandle};
 
 use futures_util::FutureExt as _;
+use store::ShardId;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::oneshot;
 use tokio_util::task::TaskTracker;
@@ -22,6 +23,11 @@ struct Worker {
 }
 
 impl Workers {
+    /// The number of worker threads: one per core.
+    pub fn for_this_machine() -> usize {
+        thread::available_parallelism().map_or(1, usize::from)
+    }
+
     pub fn start(count: usize) -> io::Result<Self> {
         (0..count).map(Worker::start).collect::<io::Result<_>>().map(Self)
     }
@@ -58,6 +64,7 @@ impl Worker {
         let handle = runtime.handle().clone();
         let (leave, left) = oneshot::channel::<()>();
         let thread = thread::Builder::new().name(format!("worker-{number}")).spawn(move || {
+            ShardId::of_worker(number).assign_to_this_thread();
             let _ = runtime.block_on(left);
             runtime.shutdown_background();
         })?;

@@ -1,5 +1,6 @@
 //! The journal: a write-ahead log of receipts, on disk before the client sees the end of its call.
 
+mod capacity;
 #[cfg(test)]
 mod compatibility;
 pub mod drain;
@@ -7,10 +8,10 @@ mod frame;
 mod parts;
 mod read;
 pub(crate) mod segment;
+mod shard;
 mod source;
 #[cfg(test)]
 mod tests;
-mod writer;
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -22,20 +23,26 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use domain::clock::{Clock, Timestamp};
 use domain::ids::{self, Entropy};
 use domain::receipt::{Audited, Opening, OpeningRef, Receipt};
+use mapped_file::MappedFile;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use self::capacity::{Capacity, Limit};
 use self::frame::RecordKind;
 use self::segment::Segment;
-use self::writer::{Appended, Room, Writer};
+use self::shard::Shard;
 use crate::journal_record;
+
+pub use self::shard::ShardId;
 
 #[derive(Clone, Debug)]
 pub struct JournalConfig {
     /// Each process has its own directory inside.
     pub directory: PathBuf,
-    /// Size after which a new segment is started.
-    pub segment_bytes: u64,
+    /// Number of worker threads; each appends to a shard of its own.
+    pub workers: usize,
+    /// Size of a segment; a larger record gets a segment of its own.
+    pub segment_bytes: usize,
     /// Limit for records waiting for storage; appending fails beyond it.
     pub max_bytes: u64,
     /// Calls fsync, to survive a power loss and not only a crash of the process.
@@ -51,16 +58,26 @@ pub struct Lag {
     pub oldest: Option<Timestamp>,
 }
 
-/// A handle for appending from any thread, also from `poll` and `drop`: one write(2) per record, nothing slow under the
-/// lock.
+/// A handle for appending from any thread, also from `poll` and `drop`. A worker thread appends to its own shard: it
+/// copies the record to mapped memory, under a lock that no other worker takes.
 #[derive(Clone)]
 pub struct Journal(Arc<Inner>);
 
 struct Inner {
     config: JournalConfig,
     clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
     name: String,
-    writer: Mutex<Writer>,
+    /// The directory of this process.
+    directory: PathBuf,
+    shards: Box<[Mutex<Shard>]>,
+    /// The sequence number of the next segment, of any shard.
+    next_segment: AtomicU64,
+    capacity: Capacity,
+    /// Number of records written to all shards.
+    records: AtomicU64,
+    /// The number of records for which the drainer waits; `u64::MAX` if it does not.
+    awaited_records: AtomicU64,
     /// Notified when as many records are written as the drainer waits for.
     awaited: Notify,
     damaged: AtomicU64,
@@ -68,8 +85,6 @@ struct Inner {
     stuck: AtomicBool,
     /// Number of records at the time the drainer ended with everything booked and no call open.
     settled: Mutex<Option<u64>>,
-    /// Bytes in directories of dead processes that are still to be read.
-    adopted: AtomicU64,
     /// Background responses of dead processes that this process has to follow.
     followed: Mutex<Vec<Opening>>,
     /// Held as long as this process may append.
@@ -79,45 +94,50 @@ struct Inner {
 impl Journal {
     pub fn open(config: JournalConfig, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> io::Result<Self> {
         let name = ids::unique(clock.now(), entropy.as_ref()).simple().to_string();
-        let (path, lock) = segment::claim(&config.directory, &name)?;
-        let writer = Writer::new(path, config.clone(), Arc::clone(&clock), entropy)?;
+        let (directory, lock) = segment::claim(&config.directory, &name)?;
         Ok(Self(Arc::new(Inner {
+            capacity: Capacity::new(config.max_bytes),
+            shards: (0..=config.workers).map(|_| Mutex::default()).collect(),
             config,
             clock,
+            entropy,
             name,
-            writer: Mutex::new(writer),
+            directory,
+            next_segment: AtomicU64::new(0),
+            records: AtomicU64::new(0),
+            awaited_records: AtomicU64::new(u64::MAX),
             awaited: Notify::new(),
             damaged: AtomicU64::new(0),
             stuck: AtomicBool::new(false),
             settled: Mutex::new(None),
-            adopted: AtomicU64::new(0),
             followed: Mutex::default(),
             _lock: lock,
         })))
     }
 
-    /// Records that a call is about to be sent to a provider.
-    pub fn open_call(&self, opening: OpeningRef<'_>) -> io::Result<()> {
-        self.append(Room::ForOpenings, |buffer| {
+    /// Records that a call is about to be sent to a provider. All records of a call must be in one shard.
+    pub fn open_call(&self, opening: OpeningRef<'_>, shard: ShardId) -> io::Result<()> {
+        self.append(shard, Limit::ForOpenings, |buffer| {
             frame::encode(buffer, RecordKind::Opening, |buffer| journal_record::opening(buffer, opening))
         })
     }
 
-    /// Records the end of a call. When this returns, the call will be booked exactly once.
-    pub fn close_call(&self, receipt: &Receipt) -> io::Result<()> {
+    /// Records the end of a call, in the shard where it was opened, if it was. When this returns, the call will be
+    /// booked exactly once.
+    pub fn close_call(&self, receipt: &Receipt, shard: ShardId) -> io::Result<()> {
         // Bodies for the audit log are dropped first when space runs short: receipts must fit.
-        let scarce = receipt.audit.as_deref().filter(|_| self.lag().bytes > self.0.config.max_bytes / 2);
+        let scarce = receipt.audit.as_deref().filter(|_| self.0.capacity.is_scarce());
         let without = scarce.map(Audited::without_bodies);
         let audited = without.as_ref().or(receipt.audit.as_deref());
-        self.append(Room::ForReceipts, |buffer| {
+        self.append(shard, Limit::ForReceipts, |buffer| {
             frame::encode(buffer, RecordKind::Receipt, |buffer| {
                 journal_record::receipt_with(buffer, receipt, audited)
             })
         })
     }
 
-    /// Calls with background responses that a dead process followed and that are open in this journal now. Each is
-    /// returned once; the caller has to close it.
+    /// Calls with background responses that a dead process followed and that are open in this journal now, in the shared
+    /// shard. Each is returned once; the caller has to close it there.
     pub fn take_followed(&self) -> Vec<Opening> {
         std::mem::take(&mut self.0.followed.lock())
     }
@@ -127,16 +147,19 @@ impl Journal {
         // Locked until the opening is written, so that the same call is not opened twice.
         let mut followed = self.0.followed.lock();
         if followed.iter().all(|other| other.id != opening.id) {
-            self.open_call(opening.as_ref())?;
+            self.open_call(opening.as_ref(), ShardId::SHARED)?;
             followed.push(opening);
         }
         Ok(())
     }
 
     pub fn lag(&self) -> Lag {
-        let adopted = self.0.adopted.load(Ordering::Relaxed);
-        let mut lag = self.0.writer.lock().lag();
-        lag.bytes = lag.bytes.saturating_add(adopted);
+        let mut lag = Lag { bytes: self.0.capacity.waiting(), ..Lag::default() };
+        for shard in &self.0.shards {
+            let shard = shard.lock();
+            lag.records += shard.waiting_records();
+            lag.oldest = [lag.oldest, shard.oldest()].into_iter().flatten().min();
+        }
         lag
     }
 
@@ -161,65 +184,104 @@ impl Journal {
     /// Removes the directory of this process if the drainer ended with everything booked and nothing was appended
     /// since. The next process then has nothing to take over.
     fn remove_settled(&self) -> io::Result<bool> {
-        let writer = self.0.writer.lock();
-        // The lock of the writer is held throughout: nothing can be appended between this check and the removal.
-        if *self.0.settled.lock() != Some(writer.records()) {
+        // All locks are held throughout: nothing can be appended between this check and the removal.
+        let shards: Vec<_> = self.0.shards.iter().map(Mutex::lock).collect();
+        let records = shards.iter().map(|shard| shard.records()).sum::<u64>();
+        if *self.0.settled.lock() != Some(records) {
             return Ok(false);
         }
-        segment::dissolve(&self.0.config.directory, writer.directory())?;
+        segment::dissolve(&self.0.config.directory, &self.0.directory)?;
         Ok(true)
     }
 
-    fn append(&self, room: Room, encode: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> io::Result<()> {
-        with_buffer(|buffer| {
-            encode(buffer)?;
-            let adopted = self.0.adopted.load(Ordering::Relaxed);
-            // The lock is released at the end of this statement: notification and fsync happen outside of it, so that
-            // other threads can append meanwhile.
-            let Appended { file, awaited } = self.0.writer.lock().append(buffer, room, adopted)?;
-            if awaited {
-                self.0.awaited.notify_one();
+    fn append(
+        &self,
+        shard: ShardId,
+        limit: Limit,
+        encode: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<()> {
+        with_buffer(|frame| {
+            encode(frame)?;
+            let size = frame.len() as u64;
+            self.0.capacity.check(size, limit)?;
+            // Counted before the drainer can read the record and subtract it.
+            self.0.capacity.add(size);
+            let written = self.write(shard, frame);
+            if written.is_err() {
+                self.0.capacity.release(size);
             }
+            // Notification and fsync happen without the lock of the shard.
+            let file = written?;
+            self.count_record();
             file.map_or(Ok(()), |file| file.sync_data())
         })
     }
 
-    /// Total number of records written.
-    fn records(&self) -> u64 {
-        self.0.writer.lock().records()
+    /// Appends a frame to a shard; returns the file to be synced, if fsync is enabled.
+    fn write(&self, shard: ShardId, frame: &[u8]) -> io::Result<Option<Arc<File>>> {
+        let mut shard = self.shard(shard).lock();
+        shard.append(frame, self.0.clock.now(), |size| self.create_segment(size))?;
+        Ok(shard.file().filter(|_| self.0.config.fsync))
     }
 
-    async fn until_records(&self, records: u64) {
-        // `has` registers the number under the lock of the writer, and `notify_one` stores a permit when nothing is
-        // waiting yet, so no notification is lost. A stale permit only costs another check.
-        while !self.0.writer.lock().has(records) {
-            self.0.awaited.notified().await;
+    fn create_segment(&self, record: usize) -> io::Result<(MappedFile, Segment)> {
+        let id = ids::unique(self.0.clock.now(), self.0.entropy.as_ref()).simple().to_string();
+        let sequence = self.0.next_segment.fetch_add(1, Ordering::Relaxed);
+        let size = self.0.config.segment_bytes.max(record);
+        segment::create(&self.0.directory, sequence, id, size, self.0.config.fsync)
+    }
+
+    fn shard(&self, shard: ShardId) -> &Mutex<Shard> {
+        &self.0.shards[shard.index() % self.0.shards.len()]
+    }
+
+    fn shard_ids(&self) -> impl Iterator<Item = ShardId> {
+        std::iter::once(ShardId::SHARED).chain((0..self.0.config.workers).map(ShardId::of_worker))
+    }
+
+    /// Counts a record, and notifies the drainer if it waits for this one.
+    fn count_record(&self) {
+        // Sequentially consistent, like the accesses of the drainer in `until_records`: either this thread sees the
+        // number that the drainer waits for, or the drainer sees this record.
+        let records = self.0.records.fetch_add(1, Ordering::SeqCst) + 1;
+        if records >= self.0.awaited_records.load(Ordering::SeqCst) {
+            self.0.awaited_records.store(u64::MAX, Ordering::SeqCst);
+            self.0.awaited.notify_one();
         }
     }
 
-    /// Repeats an opening in the newest segment.
-    fn carry(&self, payload: &[u8]) -> io::Result<()> {
-        self.append(Room::Always, |buffer| {
+    /// Total number of records written.
+    fn records(&self) -> u64 {
+        self.0.records.load(Ordering::SeqCst)
+    }
+
+    async fn until_records(&self, records: u64) {
+        loop {
+            self.0.awaited_records.store(records, Ordering::SeqCst);
+            if self.records() >= records {
+                break;
+            }
+            // A permit is stored when nothing is waiting yet. A stale one only costs another check.
+            self.0.awaited.notified().await;
+        }
+        self.0.awaited_records.store(u64::MAX, Ordering::SeqCst);
+    }
+
+    /// Repeats an opening in the newest segment of its shard.
+    fn carry(&self, shard: ShardId, payload: &[u8]) -> io::Result<()> {
+        self.append(shard, Limit::None, |buffer| {
             frame::encode(buffer, RecordKind::Carried, |buffer| buffer.extend_from_slice(payload))
         })
     }
 
-    fn segment_after(&self, sequence: Option<u64>) -> Option<Segment> {
-        self.0.writer.lock().segment_after(sequence)
+    fn drained(&self, shard: ShardId, bytes: u64, records: u64) {
+        self.shard(shard).lock().drained(bytes, records);
+        self.0.capacity.release(bytes);
     }
 
-    /// The readable length of a segment, and whether it is complete.
-    fn extent(&self, sequence: u64) -> (u64, bool) {
-        self.0.writer.lock().extent(sequence)
-    }
-
-    fn drained(&self, bytes: u64, records: u64) {
-        self.0.writer.lock().drained(bytes, records);
-    }
-
-    fn forget(&self, segment: &Segment, damaged: bool) -> io::Result<()> {
+    fn forget(&self, shard: ShardId, segment: &Segment, damaged: bool) -> io::Result<()> {
         segment::remove(&self.0.config.directory, segment, damaged)?;
-        self.0.writer.lock().forget(segment.sequence);
+        self.shard(shard).lock().forget(segment.sequence);
         Ok(())
     }
 }
@@ -228,7 +290,7 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// One buffer per thread, so that records are encoded outside of the lock and without allocating.
+/// Lends the buffer of this thread, so that records are encoded outside of the lock and without allocating.
 fn with_buffer<T>(work: impl FnOnce(&mut Vec<u8>) -> T) -> T {
     const KEPT: usize = 256 * 1024;
     // A call may end while its thread is being torn down, when thread locals are already destroyed.

@@ -43,7 +43,7 @@ pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
 pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
 pub use crate::journal::drain::Drainer;
-pub use crate::journal::{Journal, JournalConfig, Lag};
+pub use crate::journal::{Journal, JournalConfig, Lag, ShardId};
 pub use crate::ledger::spending::{BookingListener, RunSpent, Spent};
 pub use crate::ledger::{
     Axis, CacheMode, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice, Recalculated,

@@ -129,7 +129,13 @@ pub async fn open_with_wrong_key(backend: Backend) -> Store {
 }
 
 pub fn journal_config(directory: impl Into<PathBuf>) -> JournalConfig {
-    JournalConfig { directory: directory.into(), segment_bytes: 64 << 20, max_bytes: 1 << 30, fsync: false }
+    JournalConfig {
+        directory: directory.into(),
+        workers: 2,
+        segment_bytes: 512 << 10,
+        max_bytes: 1 << 30,
+        fsync: false,
+    }
 }
 
 pub fn journal(config: JournalConfig) -> Journal {

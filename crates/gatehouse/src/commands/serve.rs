@@ -89,8 +89,8 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     background.push(assemble::spawn(reloader.run(hangup)));
     watch_signals(stop)?;
     // The workers end last: tasks that calls left behind still run on them.
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let workers = Workers::start(cores).map_err(|error| format!("A thread could not be started: {error}"))?;
+    let workers = Workers::start(Workers::for_this_machine())
+        .map_err(|error| format!("A thread could not be started: {error}"))?;
     workers.each(&assembled.gateway.tasks, || warm(assembled.gateway.clone()));
     let cut = server::serve(listener, assembled.http_service, assembled.listen, stopping, &workers).await;
 

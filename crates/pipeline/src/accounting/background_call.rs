@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::receipt::{Opening, OpeningRef, Receipt};
 use domain::usage::Usage;
 use http::HeaderValue;
-use store::Owner;
+use store::{Owner, ShardId};
 
 use crate::accounting::audit_tap::AuditTap;
 use crate::accounting::holds::Holds;
@@ -30,7 +30,7 @@ impl Ticket {
             follow: Some(id),
             ..receipt.opening(&reserved.usage, reserved.cost)
         };
-        if let Err(error) = gateway.journal.open_call(opening) {
+        if let Err(error) = gateway.journal.open_call(opening, self.receipt.shard) {
             gateway.metrics.journal_failures.inc();
             tracing::error!(%error, "journal write failed; background response not tracked after a restart");
         }
@@ -75,6 +75,7 @@ impl Ticket {
         let context = CallContext::taken_over(gateway, request_id, id, receipt.at, owner);
         let mut builder = ReceiptBuilder::new(receipt, None);
         (builder.lane, builder.reserved, builder.left) = (Some(lane), reserved, true);
+        builder.shard = ShardId::SHARED;
         Box::new(Self {
             context: Arc::new(context),
             receipt: builder,

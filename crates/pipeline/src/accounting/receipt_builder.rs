@@ -10,6 +10,7 @@ use domain::principal::Principal;
 use domain::receipt::{Attempt, Receipt};
 use domain::usage::Usage;
 use domain::user_path::UserPath;
+use store::ShardId;
 use wire::response_facts::ResponseFacts;
 
 use super::prior_usage::{FailedAttemptUsage, PriorUsage};
@@ -26,6 +27,8 @@ use crate::services::traces::{self, CallTrace, TraceHeaders};
 pub struct ReceiptBuilder {
     /// Taken when the call is settled.
     pub(super) receipt: Option<Box<Receipt>>,
+    /// The shard of the journal that the call is recorded in.
+    pub(super) shard: ShardId,
     pub(super) lane: Option<Arc<Lane>>,
     pub(super) prompt: Bytes,
     /// Time spent waiting for providers before the first byte; not part of the gateway's overhead.
@@ -53,7 +56,8 @@ pub struct ReceiptBuilder {
 
 impl ReceiptBuilder {
     pub(super) fn new(receipt: Receipt, trace: Option<Box<CallTrace>>) -> Self {
-        Self { receipt: Some(Box::new(receipt)), trace, ..Self::default() }
+        let shard = ShardId::of_this_thread();
+        Self { receipt: Some(Box::new(receipt)), shard, trace, ..Self::default() }
     }
 
     pub(super) fn edit(&mut self, change: impl FnOnce(&mut Receipt)) {

@@ -6,6 +6,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use domain::receipt::{CostSource, Receipt};
 use domain::usage::Usage;
+use store::ShardId;
 
 use super::holds::Holds;
 use super::prior_usage::{self, FailedAttemptUsage, PriorUsage};
@@ -20,6 +21,8 @@ use crate::services::traces::CallTrace;
 pub struct Settlement {
     pub gateway: Arc<Gateway>,
     pub receipt: Box<Receipt>,
+    /// The shard of the journal that the call is recorded in.
+    pub shard: ShardId,
     /// The last target and its usage, if reported.
     pub lane: Option<Arc<Lane>>,
     pub usage: Option<Usage>,
@@ -65,7 +68,7 @@ impl Settlement {
     }
 
     fn book(self) {
-        let Self { gateway, mut receipt, lane, earlier, holds, prompt, trace, .. } = self;
+        let Self { gateway, mut receipt, shard, lane, earlier, holds, prompt, trace, .. } = self;
         let lane = lane.as_deref();
         let input = receipt.usage.tokens.total_input();
         let reported = receipt.status == 200 && input > 0 && !receipt.usage.estimated && earlier.is_none();
@@ -103,11 +106,11 @@ impl Settlement {
         // Calls without a valid key are not charged; without an audit entry either, there is nothing to write.
         if gateway.policy.keeps_journal()
             && (receipt.is_booked() || receipt.audit.is_some())
-            && let Err(error) = gateway.journal.close_call(&receipt)
+            && let Err(error) = gateway.journal.close_call(&receipt, shard)
         {
             gateway.metrics.journal_failures.inc();
             tracing::error!(%error, request_id = receipt.request_id, "journal write failed; receipt kept in memory");
-            gateway.pending_receipts.keep(*receipt);
+            gateway.pending_receipts.keep(*receipt, shard);
         }
     }
 }

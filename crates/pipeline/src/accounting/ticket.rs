@@ -170,7 +170,7 @@ impl Ticket {
             audited: self.audit.is_on(),
             ..receipt.opening(&reservation.usage, reservation.cost)
         };
-        if let Err(error) = gateway.journal.open_call(opening) {
+        if let Err(error) = gateway.journal.open_call(opening, self.receipt.shard) {
             gateway.metrics.journal_failures.inc();
             tracing::error!(%error, "journal write failed");
         }
@@ -300,6 +300,7 @@ impl Ticket {
         let settlement = Settlement {
             gateway: self.context.gateway().clone(),
             receipt,
+            shard: facts.shard,
             lane: facts.lane.clone(),
             usage: facts.usage.take(),
             left: facts.left,

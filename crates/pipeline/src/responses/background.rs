@@ -8,6 +8,7 @@ use domain::fault::Fault;
 use domain::receipt::Receipt;
 use domain::usage::Usage;
 use http::Method;
+use store::ShardId;
 use tokio::sync::watch;
 use wire::json;
 use wire::vendors::Lifecycle;
@@ -79,9 +80,9 @@ pub fn take_over(gateway: &Arc<Gateway>) {
             }
             None => {
                 let receipt = Receipt::interrupted(opening);
-                if let Err(error) = gateway.journal.close_call(&receipt) {
+                if let Err(error) = gateway.journal.close_call(&receipt, ShardId::SHARED) {
                     tracing::error!(%error, "journal write failed; receipt kept in memory");
-                    gateway.pending_receipts.keep(receipt);
+                    gateway.pending_receipts.keep(receipt, ShardId::SHARED);
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use domain::receipt::Receipt;
 use parking_lot::Mutex;
-use store::Journal;
+use store::{Journal, ShardId};
 
 /// Limits on memory. Beyond these the oldest receipt is dropped and an error is logged.
 const MOST: usize = 100_000;
@@ -15,27 +15,33 @@ pub struct PendingReceipts(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    receipts: VecDeque<(Receipt, usize)>,
+    receipts: VecDeque<Pending>,
     bytes: usize,
 }
 
+struct Pending {
+    receipt: Receipt,
+    shard: ShardId,
+    size: usize,
+}
+
 impl PendingReceipts {
-    /// Queues a receipt without the audited bodies, to save memory.
-    pub fn keep(&self, mut receipt: Receipt) {
+    /// Queues a receipt without the audited bodies, to save memory. `shard` is where it has to be written.
+    pub fn keep(&self, mut receipt: Receipt, shard: ShardId) {
         receipt.audit = receipt.audit.map(|audited| Box::new(audited.without_bodies()));
         let size = size_of::<Receipt>() + serde_json::to_vec(&receipt).map_or(0, |json| json.len());
         let mut kept = self.0.lock();
         while (kept.receipts.len() >= MOST || kept.bytes + size > MOST_BYTES)
-            && let Some((lost, size)) = kept.receipts.pop_front()
+            && let Some(lost) = kept.receipts.pop_front()
         {
-            kept.bytes -= size;
+            kept.bytes -= lost.size;
             tracing::error!(
-                request_id = lost.request_id,
+                request_id = lost.receipt.request_id,
                 "receipt dropped: too many receipts wait for the journal"
             );
         }
         kept.bytes += size;
-        kept.receipts.push_back((receipt, size));
+        kept.receipts.push_back(Pending { receipt, shard, size });
     }
 
     pub fn len(&self) -> usize {
@@ -50,11 +56,12 @@ impl PendingReceipts {
     /// is written twice.
     pub fn retry(&self, journal: &Journal) {
         let mut kept = self.0.lock();
-        while let Some((receipt, size)) = kept.receipts.front() {
-            if journal.close_call(receipt).is_err() {
+        while let Some(Pending { receipt, shard, size }) = kept.receipts.front() {
+            if journal.close_call(receipt, *shard).is_err() {
                 return;
             }
-            kept.bytes -= *size;
+            let size = *size;
+            kept.bytes -= size;
             kept.receipts.pop_front();
         }
     }
@@ -70,15 +77,16 @@ mod tests {
     fn bodies_are_not_kept_and_memory_has_an_end() {
         let unwritten = PendingReceipts::default();
         let audit = Audited { request_body: Some("x".repeat(1 << 18)), ..Audited::default() };
-        unwritten.keep(Receipt { audit: Some(Box::new(audit)), ..Receipt::default() });
+        unwritten.keep(Receipt { audit: Some(Box::new(audit)), ..Receipt::default() }, ShardId::SHARED);
         {
             let kept = unwritten.0.lock();
-            let audit = kept.receipts[0].0.audit.as_ref().unwrap();
+            let audit = kept.receipts[0].receipt.audit.as_ref().unwrap();
             assert!(kept.bytes < 10_000 && audit.request_body.is_none());
             assert!(audit.request_truncated && !audit.response_truncated);
         }
         for _ in 0..6 {
-            unwritten.keep(Receipt { user_agent: "x".repeat(240 << 10), ..Receipt::default() });
+            unwritten
+                .keep(Receipt { user_agent: "x".repeat(240 << 10), ..Receipt::default() }, ShardId::SHARED);
         }
         assert_eq!(unwritten.len(), 4);
         assert!(unwritten.0.lock().bytes <= MOST_BYTES);

@@ -54,7 +54,8 @@ impl Ground {
         let store = Store::open(config, clock.clone()).await.unwrap();
         let config = JournalConfig {
             directory: directory.path().join("journal"),
-            segment_bytes: 64 << 20,
+            workers: 2,
+            segment_bytes: 512 << 10,
             max_bytes: 1 << 30,
             fsync: false,
         };

@@ -252,7 +252,7 @@ impl TestApp {
         let config = journal_config(&self.directory);
         let journal =
             Journal::open(config, self.gateway.clock.clone(), self.gateway.entropy.clone()).unwrap();
-        journal.open_call(opening.as_ref()).unwrap();
+        journal.open_call(opening.as_ref(), store::ShardId::SHARED).unwrap();
     }
 
     /// A request, by default with the master key.
@@ -394,7 +394,8 @@ fn steadfast() -> Resilience {
 fn journal_config(directory: &TempDir) -> JournalConfig {
     JournalConfig {
         directory: directory.path().join("journal"),
-        segment_bytes: 64 << 20,
+        workers: 2,
+        segment_bytes: 512 << 10,
         max_bytes: 1 << 30,
         fsync: false,
     }

@@ -6,6 +6,7 @@ mod reading;
 use domain::clock::Timestamp;
 use domain::receipt::{Audited, Receipt};
 
+use crate::ShardId;
 use crate::testing::{journal, journal_config, receipt};
 use crate::{AuditEntry, AuditFilter, AuditPage, AuditSort, Drainer, Journal, Store};
 
@@ -45,7 +46,7 @@ async fn fill(store: &Store, receipts: Vec<Receipt>) {
 }
 
 fn write(journal: &Journal, receipts: &[Receipt]) {
-    receipts.iter().for_each(|receipt| journal.close_call(receipt).unwrap());
+    receipts.iter().for_each(|receipt| journal.close_call(receipt, ShardId::SHARED).unwrap());
 }
 
 async fn entry(store: &Store, id: &str) -> AuditEntry {

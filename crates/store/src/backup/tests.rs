@@ -9,6 +9,7 @@ use std::time::Duration;
 use domain::clock::Timestamp;
 
 use super::*;
+use crate::ShardId;
 use crate::testing::{journal, journal_config, open as open_store, opening, receipt};
 use crate::{Backend, Drainer, JournalConfig, Store, UsageFilter};
 
@@ -50,8 +51,8 @@ async fn a_backup_under_load_loses_nothing_and_doubles_nothing() {
             while !over.load(Ordering::Relaxed) {
                 let number = written.load(Ordering::Relaxed);
                 let id = format!("r{number}");
-                journal.open_call(opening(&id).as_ref()).unwrap();
-                journal.close_call(&receipt(&id)).unwrap();
+                journal.open_call(opening(&id).as_ref(), ShardId::SHARED).unwrap();
+                journal.close_call(&receipt(&id), ShardId::SHARED).unwrap();
                 written.store(number + 1, Ordering::Release);
                 std::thread::sleep(Duration::from_micros(600));
             }

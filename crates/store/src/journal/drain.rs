@@ -77,7 +77,7 @@ pub(super) enum Outcome {
 
 impl Drainer {
     pub fn new(journal: Journal, store: Store) -> Self {
-        let sources = vec![JournalSource::live(journal.clone())];
+        let sources = JournalSource::live(&journal);
         Self { journal, store, sources, looked_at: None }
     }
 
@@ -324,11 +324,11 @@ async fn commit(
     let turns = &store.ledger().turns;
     let _turn = turns.take().await;
     let whole = Part { bookings: &batch.bookings, entries: &batch.entries };
-    let outcome = match book(store, whole, &cursor.segment.id, Some(&advance)).await {
+    let outcome = match book(store, whole, &source.name, Some(&advance)).await {
         Err(error) if parts::is_refusal(&error) => {
-            let refused = Box::pin(parts::book(store, whole, &cursor.segment.id)).await?;
+            let refused = Box::pin(parts::book(store, whole, &source.name)).await?;
             let nothing = Part { bookings: &[], entries: &[] };
-            match book(store, nothing, &cursor.segment.id, Some(&advance)).await? {
+            match book(store, nothing, &source.name, Some(&advance)).await? {
                 Outcome::Committed if !refused.is_empty() => Outcome::Without(
                     refused
                         .into_iter()

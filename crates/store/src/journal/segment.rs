@@ -1,9 +1,11 @@
 //! Segment files: names, headers, the directory of each process, and the locks that show which processes are alive.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
+
+use mapped_file::MappedFile;
 
 /// Magic and the segment id as text, so that a renamed file can be identified.
 pub(super) const HEADER: u64 = 8 + 32;
@@ -19,26 +21,48 @@ pub(crate) struct Segment {
     pub sequence: u64,
     pub id: String,
     pub path: PathBuf,
+    /// Of the content; of the file, if `list` returned the segment.
     pub length: u64,
 }
 
+impl Segment {
+    /// Sets the length to that of the content. A segment is created with its full size, filled with zeros, and no record
+    /// ends with a zero.
+    pub fn trimmed(self) -> io::Result<Self> {
+        const BLOCK: u64 = 64 << 10;
+        let file = File::open(&self.path)?;
+        let (mut length, mut block) = (self.length, Vec::new());
+        while length > 0 {
+            let start = length.saturating_sub(BLOCK);
+            block.resize((length - start) as usize, 0);
+            file.read_exact_at(&mut block, start)?;
+            if let Some(last) = block.iter().rposition(|byte| *byte != 0) {
+                length = start + last as u64 + 1;
+                break;
+            }
+            length = start;
+        }
+        Ok(Self { length, ..self })
+    }
+}
+
+/// Creates a segment with space for `size` bytes of records.
 pub(super) fn create(
     directory: &Path,
     sequence: u64,
     id: String,
+    size: usize,
     fsync: bool,
-) -> io::Result<(File, Segment)> {
+) -> io::Result<(MappedFile, Segment)> {
     let path = directory.join(format!("{sequence:010}-{id}{SUFFIX}"));
-    let mut file = OpenOptions::new().append(true).create_new(true).mode(0o600).open(&path)?;
+    let mut file = MappedFile::create(&path, HEADER as usize + size)?;
     let mut header = MAGIC.to_vec();
     header.extend_from_slice(id.as_bytes());
-    if let Err(error) = file.write_all(&header) {
-        // An empty file is harmless to readers, but its name would block the next attempt.
-        _ = fs::remove_file(&path);
-        return Err(error);
+    if !file.write(0, &header) {
+        return Err(io::Error::other("a journal segment is too small for its header"));
     }
     if fsync {
-        file.sync_data()?;
+        file.file().sync_data()?;
         File::open(directory)?.sync_all()?;
     }
     Ok((file, Segment { sequence, id, path, length: HEADER }))
@@ -46,7 +70,6 @@ pub(super) fn create(
 
 /// Opens a segment for reading; logs an error if its header does not match its name.
 pub(super) fn open(segment: &Segment) -> io::Result<File> {
-    use std::os::unix::fs::FileExt as _;
     let file = File::open(&segment.path)?;
     let mut header = [0u8; HEADER as usize];
     let whole = file.read_exact_at(&mut header, 0).is_ok();

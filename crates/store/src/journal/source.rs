@@ -12,6 +12,7 @@ use domain::receipt::Opening;
 use super::Journal;
 use super::read::{Batch, Event, Loss, MOST_RECEIPTS, Stretch};
 use super::segment::{self, HEADER, Segment};
+use super::shard::ShardId;
 
 pub(super) struct JournalSource {
     pub name: String,
@@ -30,13 +31,10 @@ pub(super) struct JournalSource {
 }
 
 enum SourceState {
-    Live,
+    /// A shard of this process.
+    Live(ShardId),
     /// The lock is held until the directory is removed.
-    Adopted {
-        path: PathBuf,
-        segments: Vec<Segment>,
-        _lock: File,
-    },
+    Adopted { path: PathBuf, segments: Vec<Segment>, _lock: File },
 }
 
 pub(super) struct Cursor {
@@ -62,17 +60,20 @@ struct OpenCall {
 }
 
 impl JournalSource {
-    pub fn live(journal: Journal) -> Self {
-        Self::new(journal.0.name.clone(), journal, SourceState::Live)
+    /// The shards of this process.
+    pub fn live(journal: &Journal) -> Vec<Self> {
+        let source = |shard| Self::new(journal.0.name.clone(), journal.clone(), SourceState::Live(shard));
+        journal.shard_ids().map(source).collect()
     }
 
     /// Takes over the directories of dead processes.
     pub fn orphans(journal: &Journal) -> io::Result<Vec<Self>> {
         let mut sources = Vec::new();
         for (name, path, lock) in segment::orphans(&journal.0.config.directory, &journal.0.name)? {
-            let segments = segment::list(&path)?;
+            let segments = segment::list(&path)?.into_iter().map(Segment::trimmed);
+            let segments = segments.collect::<io::Result<Vec<_>>>()?;
             let bytes = segments.iter().map(|segment| segment.length).sum();
-            journal.0.adopted.fetch_add(bytes, Ordering::Relaxed);
+            journal.0.capacity.add(bytes);
             tracing::info!(journal = %name, bytes, "taking over orphaned journal");
             let place = SourceState::Adopted { path, segments, _lock: lock };
             sources.push(Self::new(name, journal.clone(), place));
@@ -95,7 +96,7 @@ impl JournalSource {
     }
 
     pub fn is_live(&self) -> bool {
-        matches!(self.place, SourceState::Live)
+        matches!(self.place, SourceState::Live(_))
     }
 
     /// True if everything is booked, no call is open and no damaged segment has to be kept.
@@ -107,7 +108,7 @@ impl JournalSource {
 
     pub fn next_segment(&self) -> Option<Segment> {
         match &self.place {
-            SourceState::Live => self.journal.segment_after(self.last),
+            SourceState::Live(shard) => self.journal.shard(*shard).lock().segment_after(self.last),
             SourceState::Adopted { segments, .. } => {
                 segments.iter().find(|segment| self.last.is_none_or(|last| segment.sequence > last)).cloned()
             }
@@ -153,7 +154,7 @@ impl JournalSource {
 
     fn extent(&self, cursor: &Cursor) -> (u64, bool) {
         match self.place {
-            SourceState::Live => self.journal.extent(cursor.segment.sequence),
+            SourceState::Live(shard) => self.journal.shard(shard).lock().extent(cursor.segment.sequence),
             SourceState::Adopted { .. } => (cursor.segment.length, true),
         }
     }
@@ -178,15 +179,15 @@ impl JournalSource {
         }
         for loss in &batch.losses {
             cursor.damaged |=
-                report(&self.journal, &cursor.segment, loss, !matches!(self.place, SourceState::Live));
+                report(&self.journal, &cursor.segment, loss, !matches!(self.place, SourceState::Live(_)));
         }
         if batch.until > cursor.counted {
             let bytes = batch.until - batch.from.max(cursor.counted);
             let records = if batch.from >= cursor.counted { batch.records } else { 0 };
             cursor.counted = batch.until;
             match self.place {
-                SourceState::Live => self.journal.drained(bytes, records),
-                SourceState::Adopted { .. } => release(&self.journal, bytes),
+                SourceState::Live(shard) => self.journal.drained(shard, bytes, records),
+                SourceState::Adopted { .. } => self.journal.0.capacity.release(bytes),
             }
         }
         for event in batch.events {
@@ -239,12 +240,10 @@ impl JournalSource {
     /// Repeats the openings of open calls from finished segments in the newest one, and removes the segments that no
     /// call needs; returns their ids.
     pub fn sweep(&mut self) -> Vec<String> {
-        if !self.is_live() || self.retired.is_empty() {
-            return Vec::new();
-        }
+        let SourceState::Live(shard) = self.place else { return Vec::new() };
         for (segment, _) in &self.retired {
             for call in self.open.values_mut().filter(|call| call.home == segment.sequence && !call.carried) {
-                match self.journal.carry(&call.opening) {
+                match self.journal.carry(shard, &call.opening) {
                     Ok(()) => call.carried = true,
                     Err(error) => {
                         tracing::debug!(%error, "carrying an open call to the newest segment failed");
@@ -258,7 +257,7 @@ impl JournalSource {
             if self.open.values().any(|call| call.home == segment.sequence) {
                 return true;
             }
-            match self.journal.forget(segment, *damaged) {
+            match self.journal.forget(shard, segment, *damaged) {
                 Ok(()) => {
                     removed.push(segment.id.clone());
                     false
@@ -298,20 +297,13 @@ impl JournalSource {
         let SourceState::Adopted { path, .. } = &self.place else { return Ok(()) };
         for (segment, damaged) in self.retired.drain(..) {
             segment::remove(&self.journal.0.config.directory, &segment, damaged)?;
-            release(&self.journal, HEADER.min(segment.length));
+            self.journal.0.capacity.release(HEADER.min(segment.length));
         }
         match std::fs::remove_dir_all(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
     }
-}
-
-fn release(journal: &Journal, bytes: u64) {
-    _ = journal
-        .0
-        .adopted
-        .try_update(Ordering::Relaxed, Ordering::Relaxed, |rest| Some(rest.saturating_sub(bytes)));
 }
 
 /// Reports unreadable data; true if it is damage. The truncated tail left by a crash was never acknowledged and is not

@@ -1,5 +1,7 @@
 //! The journal and its drainer: truncated, duplicated, crashed, full and concurrent, on both backends.
 
+mod shards;
+
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -10,7 +12,8 @@ use domain::receipt::Receipt;
 use super::Journal;
 use super::frame::{self, RecordKind};
 use super::read::{self, Event, Stretch};
-use super::segment::HEADER;
+use super::segment::{HEADER, Segment};
+use super::shard::ShardId;
 use crate::database::sql;
 use crate::journal_record;
 use crate::ledger::booking::Booking;
@@ -52,12 +55,26 @@ fn segments(root: &Path) -> Vec<PathBuf> {
     found
 }
 
+impl Journal {
+    /// The first segment of the shared shard.
+    fn first_segment(&self) -> Option<Segment> {
+        self.shard(ShardId::SHARED).lock().segment_after(None)
+    }
+}
+
+/// The content of a segment, without the zeros behind it.
+fn content(segment: &Segment) -> Vec<u8> {
+    let mut bytes = std::fs::read(&segment.path).unwrap();
+    bytes.truncate(segment.length as usize);
+    bytes
+}
+
 fn close(journal: &Journal, id: &str) {
-    journal.close_call(&receipt(id)).unwrap();
+    journal.close_call(&receipt(id), ShardId::SHARED).unwrap();
 }
 
 fn open_and_close(journal: &Journal, id: &str) {
-    journal.open_call(opening(id).as_ref()).unwrap();
+    journal.open_call(opening(id).as_ref(), ShardId::SHARED).unwrap();
     close(journal, id);
 }
 
@@ -76,7 +93,9 @@ async fn what_is_closed_is_booked_and_the_lag_goes_to_nothing() {
         for n in 0..1234 {
             open_and_close(&journal, &format!("r{n}"));
         }
-        journal.close_call(&Receipt { auth_method: String::new(), ..receipt("refused") }).unwrap();
+        journal
+            .close_call(&Receipt { auth_method: String::new(), ..receipt("refused") }, ShardId::SHARED)
+            .unwrap();
         let lag = journal.lag();
         assert_eq!((lag.records, lag.oldest.is_some()), (2469, true));
         let mut drainer = Drainer::new(journal.clone(), store.clone());
@@ -113,7 +132,7 @@ async fn a_crash_before_the_commit_books_nothing_and_after_it_everything_once() 
         let directory = tempfile::tempdir().unwrap();
         let journal = journal(journal_config(directory.path()));
         (0..20).for_each(|n| close(&journal, &format!("r{n}")));
-        let segment = journal.segment_after(None).unwrap();
+        let segment = journal.first_segment().unwrap();
         {
             let mut open = store.database().begin().await.unwrap();
             let insert =
@@ -155,8 +174,8 @@ async fn a_dead_process_is_succeeded_and_its_open_calls_are_charged_once() {
         let journal = journal(journal_config(directory.path()));
         let mut drainer = Drainer::new(journal.clone(), store.clone());
         open_and_close(&journal, "whole");
-        journal.open_call(opening("late").as_ref()).unwrap();
-        journal.open_call(opening("cut").as_ref()).unwrap();
+        journal.open_call(opening("late").as_ref(), ShardId::SHARED).unwrap();
+        journal.open_call(opening("cut").as_ref(), ShardId::SHARED).unwrap();
         drainer.drain_all().await;
         close(&journal, "late");
         assert_eq!(ids(&store).await, set(["whole"]), "an open call of a live process is only open");
@@ -170,7 +189,7 @@ async fn a_dead_process_is_succeeded_and_its_open_calls_are_charged_once() {
         let cut = rows(&store).await.into_iter().find(|row| row.id == "cut").unwrap();
         assert!(cut.interrupted && cut.usage.estimated);
         assert_eq!((cut.usage.tokens.output, cut.total_cost().unwrap().0), (4096, 41_000));
-        assert_eq!(segments(directory.path()).len(), 1, "only the successor's own directory is left");
+        assert_eq!(segments(directory.path()).len(), 0, "the directory of the dead process is removed");
         let positions = store.database().fetch("SELECT segment FROM journal_positions", &[]).await.unwrap();
         assert!(positions.is_empty());
         assert_eq!(second.lag(), crate::Lag::default());
@@ -201,8 +220,8 @@ async fn a_call_may_outlive_its_segment() {
         let journal =
             journal(crate::JournalConfig { segment_bytes: 4096, ..journal_config(directory.path()) });
         let mut drainer = Drainer::new(journal.clone(), store.clone());
-        journal.open_call(opening("long").as_ref()).unwrap();
-        journal.open_call(opening("lost").as_ref()).unwrap();
+        journal.open_call(opening("long").as_ref(), ShardId::SHARED).unwrap();
+        journal.open_call(opening("lost").as_ref(), ShardId::SHARED).unwrap();
         for n in 0..100 {
             open_and_close(&journal, &format!("r{n}"));
             if n % 9 == 0 {
@@ -230,7 +249,7 @@ async fn a_close_that_overtakes_the_carried_opening_ends_the_call() {
         let journal =
             journal(crate::JournalConfig { segment_bytes: 1024, ..journal_config(directory.path()) });
         let mut drainer = Drainer::new(journal.clone(), store.clone());
-        journal.open_call(opening("a").as_ref()).unwrap();
+        journal.open_call(opening("a").as_ref(), ShardId::SHARED).unwrap();
         for n in 0..5 {
             close(&journal, &format!("r{n}"));
         }
@@ -260,10 +279,10 @@ async fn a_call_that_opened_again_in_the_batch_of_its_close_is_over() {
                 journal(crate::JournalConfig { segment_bytes: 1024, ..journal_config(directory.path()) });
             let mut drainer = Drainer::new(journal.clone(), store.clone());
             let id = format!("a{apart}");
-            journal.open_call(opening(&id).as_ref()).unwrap();
+            journal.open_call(opening(&id).as_ref(), ShardId::SHARED).unwrap();
             drainer.drain_all().await;
             (0..5).for_each(|n| close(&journal, &format!("{apart}{n}")));
-            journal.open_call(opening(&id).as_ref()).unwrap();
+            journal.open_call(opening(&id).as_ref(), ShardId::SHARED).unwrap();
             if apart {
                 drainer.drain_all().await;
             }
@@ -308,7 +327,7 @@ async fn a_receipt_that_is_refused_holds_up_no_other() {
         let journal = journal(journal_config(directory.path()));
         for n in 0..20 {
             let audit = Some(Box::default());
-            journal.close_call(&Receipt { audit, ..receipt(format!("r{n}")) }).unwrap();
+            journal.close_call(&Receipt { audit, ..receipt(format!("r{n}")) }, ShardId::SHARED).unwrap();
         }
         let mut drainer = Drainer::new(journal.clone(), store.clone());
         while drainer.drain_once().await.unwrap() > 0 {}
@@ -368,7 +387,7 @@ async fn long_texts_are_cut_where_they_stand_in_a_key() {
             audit: Some(Box::default()),
             ..receipt("long")
         };
-        journal.close_call(&long).unwrap();
+        journal.close_call(&long, ShardId::SHARED).unwrap();
         close(&journal, "next");
         let mut drainer = Drainer::new(journal.clone(), store.clone());
         while drainer.drain_once().await.unwrap() > 0 {}
@@ -387,7 +406,7 @@ async fn bodies_do_not_cost_the_room_of_receipts() {
         let audit = domain::receipt::Audited { request_body: Some("x".repeat(40_000)), ..Default::default() };
         let mut taken = 0;
         let audited = |n| Receipt { audit: Some(Box::new(audit.clone())), ..receipt(format!("r{n}")) };
-        while journal.close_call(&audited(taken)).is_ok() {
+        while journal.close_call(&audited(taken), ShardId::SHARED).is_ok() {
             taken += 1;
         }
         assert!(taken > 200, "{taken}");
@@ -475,25 +494,25 @@ async fn a_damaged_segment_is_counted_and_put_aside() {
         let directory = tempfile::tempdir().unwrap();
         let first = journal(journal_config(directory.path()));
         ["a", "b", "c"].into_iter().for_each(|id| close(&first, id));
-        let path = segments(directory.path()).remove(0);
+        let segment = first.first_segment().unwrap();
         drop(first);
-        let mut bytes = std::fs::read(&path).unwrap();
+        let mut bytes = content(&segment);
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
         bytes.truncate(bytes.len() - 1);
-        std::fs::write(&path, &bytes).unwrap();
+        std::fs::write(&segment.path, &bytes).unwrap();
         let second = successor(directory.path(), &store).await;
         assert_eq!(ids(&store).await, set(["a"]));
         assert_eq!(second.damaged(), 0, "the last two are gone, and it looks like one torn tail");
 
         let third = journal(journal_config(directory.path()));
         ["d", "e", "f"].into_iter().for_each(|id| close(&third, id));
-        let path = third.segment_after(None).unwrap().path;
+        let segment = third.first_segment().unwrap();
         drop(third);
-        let mut bytes = std::fs::read(&path).unwrap();
+        let mut bytes = content(&segment);
         let middle = bytes.len() / 2;
         bytes[middle] ^= 1;
-        std::fs::write(&path, &bytes).unwrap();
+        std::fs::write(&segment.path, &bytes).unwrap();
         let fourth = successor(directory.path(), &store).await;
         assert_eq!(ids(&store).await, set(["a", "d", "f"]));
         assert_eq!(fourth.damaged(), 1);
@@ -537,7 +556,7 @@ async fn a_full_journal_says_so_and_keeps_room_for_calls_under_way() {
             journal(crate::JournalConfig { max_bytes: 64 << 10, ..journal_config(directory.path()) });
         let mut opened = 0;
         let refusal = loop {
-            match journal.open_call(opening(format!("r{opened}")).as_ref()) {
+            match journal.open_call(opening(format!("r{opened}")).as_ref(), ShardId::SHARED) {
                 Ok(()) => opened += 1,
                 Err(error) => break error,
             }
@@ -545,7 +564,7 @@ async fn a_full_journal_says_so_and_keeps_room_for_calls_under_way() {
         assert_eq!(refusal.kind(), std::io::ErrorKind::QuotaExceeded);
         assert!(refusal.to_string().contains("the journal is full"), "{refusal}");
         let mut closed = 0;
-        while closed < opened && journal.close_call(&receipt(format!("r{closed}"))).is_ok() {
+        while closed < opened && journal.close_call(&receipt(format!("r{closed}")), ShardId::SHARED).is_ok() {
             closed += 1;
         }
         assert!(closed > 0 && closed < opened);
@@ -596,7 +615,7 @@ async fn the_drainer_runs_until_told_and_finds_orphans_on_its_way() {
         let mut running = tokio::task::JoinSet::new();
         running.spawn(Drainer::new(own.clone(), store.clone()).run(stopped));
         close(&own, "own");
-        other.open_call(opening("other").as_ref()).unwrap();
+        other.open_call(opening("other").as_ref(), ShardId::SHARED).unwrap();
         wait_for(&store, &["own"]).await;
         drop(other);
         clock.advance(Duration::from_secs(11));
@@ -653,7 +672,7 @@ fn a_failed_write_leaves_whole_records_only() {
     let path = segments(directory.path()).remove(0);
     let length = std::fs::metadata(&path).unwrap().len();
     let huge = Receipt { user_agent: "x".repeat(frame::MOST), ..receipt("huge") };
-    assert!(journal.close_call(&huge).is_err());
+    assert!(journal.close_call(&huge, ShardId::SHARED).is_err());
     assert_eq!(std::fs::metadata(&path).unwrap().len(), length);
     close(&journal, "b");
     let bytes = std::fs::read(&path).unwrap();
@@ -665,12 +684,12 @@ fn calls_that_close_in_their_batch_are_not_open_after_it() {
     let directory = tempfile::tempdir().unwrap();
     let journal = journal(journal_config(directory.path()));
     open_and_close(&journal, "a");
-    journal.open_call(opening("b").as_ref()).unwrap();
+    journal.open_call(opening("b").as_ref(), ShardId::SHARED).unwrap();
     close(&journal, "c");
-    let segment = journal.segment_after(None).unwrap();
+    let segment = journal.first_segment().unwrap();
     let file = std::fs::File::open(&segment.path).unwrap();
     let stretch =
-        Stretch { from: HEADER, end: journal.extent(0).0, booked_until: HEADER, most: read::MOST_RECEIPTS };
+        Stretch { from: HEADER, end: segment.length, booked_until: HEADER, most: read::MOST_RECEIPTS };
     let batch = read::read(&file, stretch, &mut Vec::new()).unwrap();
     let names = batch.events.iter().map(|event| match event {
         Event::Opened { id, .. } => format!("+{id}"),
@@ -700,8 +719,8 @@ async fn drain_cost() {
             .collect();
         let before = cpu_micros();
         for (opening, receipt) in &calls {
-            journal.open_call(opening.as_ref()).unwrap();
-            journal.close_call(receipt).unwrap();
+            journal.open_call(opening.as_ref(), ShardId::SHARED).unwrap();
+            journal.close_call(receipt, ShardId::SHARED).unwrap();
         }
         let appended = cpu_micros();
         let mut drainer = Drainer::new(journal.clone(), store.clone());
@@ -749,7 +768,7 @@ async fn an_orderly_stop_leaves_nothing_to_take_over() {
 
         // An open call, or one that came after the last drain, is left for the next process.
         let two = journal(journal_config(directory.path()));
-        two.open_call(opening("open").as_ref()).unwrap();
+        two.open_call(opening("open").as_ref(), ShardId::SHARED).unwrap();
         Drainer::new(two.clone(), store.clone()).run(stopped.clone()).await;
         two.retire(&store).await;
         let three = journal(journal_config(directory.path()));

@@ -106,8 +106,8 @@ mod tests {
     use parking_lot::Mutex;
 
     use super::*;
-    use crate::Drainer;
     use crate::testing::{for_each_backend, journal, journal_config, receipt};
+    use crate::{Drainer, ShardId};
 
     #[derive(Default)]
     struct ReceivedIds(Mutex<Vec<String>>);
@@ -134,9 +134,9 @@ mod tests {
                     tenant_id: tenant.map(str::to_owned),
                     ..receipt(format!("r{number}"))
                 };
-                journal.close_call(&call).unwrap();
+                journal.close_call(&call, ShardId::SHARED).unwrap();
             }
-            journal.close_call(&Receipt { cost: None, ..receipt("unpriced") }).unwrap();
+            journal.close_call(&Receipt { cost: None, ..receipt("unpriced") }, ShardId::SHARED).unwrap();
             assert!(!store.ledger().has(Timestamp::from_seconds(START), "r0").await.unwrap());
             Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
 
@@ -171,7 +171,7 @@ mod tests {
                     run_id: run.map(str::to_owned),
                     ..receipt(format!("r{number}"))
                 };
-                journal.close_call(&call).unwrap();
+                journal.close_call(&call, ShardId::SHARED).unwrap();
             }
             Drainer::new(journal.clone(), store.clone()).drain_once().await.unwrap();
             let at = Timestamp::from_seconds;
@@ -194,7 +194,7 @@ mod tests {
         for_each_backend(|store| async move {
             let directory = tempfile::tempdir().unwrap();
             let journal = journal(journal_config(directory.path()));
-            journal.close_call(&receipt("a")).unwrap();
+            journal.close_call(&receipt("a"), ShardId::SHARED).unwrap();
             let mut drainer = Drainer::new(journal, store.clone());
             let still = store.ledger().hold_still().await;
             let wait = std::time::Duration::from_millis(100);

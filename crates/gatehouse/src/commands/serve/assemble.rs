@@ -26,7 +26,7 @@ use pipeline::services::traces;
 use pipeline::services::webhooks::Webhooks;
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use server::{App, Config, HttpService, ListenConfig};
+use server::{App, Config, HttpService, ListenConfig, Workers};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig, StoreError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -370,7 +370,8 @@ fn open_journal(
     let directory = settings.storage.data_dir.join("journal");
     let config = JournalConfig {
         directory: directory.clone(),
-        segment_bytes: 64 << 20,
+        workers: Workers::for_this_machine(),
+        segment_bytes: 512 << 10,
         max_bytes: settings.journal.max_bytes.0,
         fsync: settings.journal.fsync,
     };
