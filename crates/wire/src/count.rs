@@ -24,13 +24,15 @@ pub fn count(name: &str, value: &[u8], caveats: &mut Vec<String>) -> Option<u64>
 
 /// Whether a usage object has a plausible count under one of these names. A byte search that parses nothing else.
 pub fn tells(usage: &[u8], names: &[&str]) -> bool {
-    names
-        .iter()
-        .any(|name| memchr::memmem::find_iter(usage, name).any(|at| tells_at(&usage[at + name.len()..])))
+    // A usage object is so short that preparing a substring search would cost more than the search itself.
+    let mut quotes = memchr::memchr_iter(b'"', usage);
+    quotes.any(|quote| {
+        names.iter().any(|name| usage[..quote].ends_with(name.as_bytes())) && tells_at(&usage[quote..])
+    })
 }
 
-fn tells_at(behind: &[u8]) -> bool {
-    let Some(value) = behind.strip_prefix(b"\"").and_then(json::value_after) else { return false };
+fn tells_at(quote: &[u8]) -> bool {
+    let Some(value) = quote.strip_prefix(b"\"").and_then(json::value_after) else { return false };
     let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (1..=DIGITS).contains(&digits) && !matches!(value.get(digits), Some(b'e' | b'E'))
 }
