@@ -62,8 +62,8 @@ pub(crate) fn admit(
     let prepared = afford::afford(gateway, draw, prepared, ticket)?;
     // Last: a call that a budget refuses takes no tokens from its key's limits.
     let reservation = reserve::reserve(&prepared.plan, &prepared.call);
-    if let Some(lane) = prepared.plan.first() {
-        ticket.holds.limit_tokens(&ticket.context, || reservation.token_demand(lane))?;
+    if let Some(deployment) = prepared.plan.first() {
+        ticket.holds.limit_tokens(&ticket.context, || reservation.token_demand(deployment))?;
     }
     Ok((prepared, reservation))
 }

@@ -20,7 +20,7 @@ use crate::prepare::prepare;
 use crate::responses::{read_usage, unsupported};
 use crate::routing::choose::SelectionMode;
 use crate::routing::resolve::Plan;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 pub async fn compact<B>(
     gateway: &Arc<Gateway>,
@@ -38,23 +38,23 @@ where
         // Forwarded as received: this operation has no output limit.
         let request = prepared.call.request.clone();
         let (prepared, reservation) = admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
-        let (lane, base) = served(&prepared.plan)?;
-        ticket.record_sent(lane, &reservation);
+        let (deployment, base) = served(&prepared.plan)?;
+        ticket.record_sent(deployment, &reservation);
         let target = Target {
-            model: &lane.target.model,
+            model: &deployment.target.model,
             stream: false,
-            vendor: lane.instance.vendor,
+            vendor: deployment.instance.vendor,
             max_output: None,
         };
         let question = Ask {
-            path: lane.instance.fill(&format!("{base}/compact"), &lane.target.model),
+            path: deployment.instance.fill(&format!("{base}/compact"), &deployment.target.model),
             body: formats::native(Surface::Converse(Format::Responses)).splice(&request, &target),
             format: Format::Responses,
             headers: prepared.call.forwarded.clone(),
-            patience: ticket.context.policy().total_timeout(&lane.instance.limits),
+            patience: ticket.context.policy().total_timeout(&deployment.instance.limits),
             ..Ask::post()
         };
-        ask::ask(gateway, &lane.target.instance, &lane.instance, question).await
+        ask::ask(gateway, &deployment.target.instance, &deployment.instance, question).await
     };
     match outcome.await {
         Ok(answer) => {
@@ -74,9 +74,9 @@ where
 }
 
 /// The first target and its path for responses; an error if it does not support compaction.
-fn served(plan: &Plan) -> Result<(&Arc<Lane>, &'static str), Fault> {
-    let lane = plan.first().ok_or_else(fault::internal_error)?;
-    let paths = &lane.instance.vendor.paths;
+fn served(plan: &Plan) -> Result<(&Arc<Deployment>, &'static str), Fault> {
+    let deployment = plan.first().ok_or_else(fault::internal_error)?;
+    let paths = &deployment.instance.vendor.paths;
     let base = paths.responses.filter(|_| paths.lifecycle.contains(&Lifecycle::Compact));
-    Ok((lane, base.ok_or_else(|| unsupported(Lifecycle::Compact, &lane.target.instance))?))
+    Ok((deployment, base.ok_or_else(|| unsupported(Lifecycle::Compact, &deployment.target.instance))?))
 }

@@ -22,7 +22,7 @@ use crate::dispatch::ask::{self, Ask};
 use crate::gateway::Gateway;
 use crate::prepare::prepare;
 use crate::routing::choose::SelectionMode;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::services::body_work::SMALL_BODY;
 
 /// The response headers, and the count in the client's format.
@@ -34,7 +34,7 @@ where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
-    let path = |lane: &Lane| lane.instance.vendor.paths.count_tokens.map(str::to_owned);
+    let path = |deployment: &Deployment| deployment.instance.vendor.paths.count_tokens.map(str::to_owned);
     count(gateway, arrival, body, path, |tokens| json!({"input_tokens": tokens, "estimated": true})).await
 }
 
@@ -53,8 +53,8 @@ where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
-    let path = |lane: &Lane| {
-        let paths = &lane.instance.vendor.paths;
+    let path = |deployment: &Deployment| {
+        let paths = &deployment.instance.vendor.paths;
         let has = paths.lifecycle.contains(&Lifecycle::InputTokens);
         paths.responses.filter(|_| has).map(|path| format!("{path}/input_tokens"))
     };
@@ -67,7 +67,7 @@ async fn count<B>(
     gateway: &Arc<Gateway>,
     arrival: Arrival,
     body: B,
-    path: impl Fn(&Lane) -> Option<String>,
+    path: impl Fn(&Deployment) -> Option<String>,
     counted: impl Fn(u64) -> Value,
 ) -> Result<Counted, Refused>
 where
@@ -78,14 +78,14 @@ where
     let outcome = async {
         let prepared = prepare(gateway, &arrival, body, &mut ticket, SelectionMode::DryRun).await?;
         let Prepared { call, plan, .. } = prepared;
-        let Some(lane) = plan.first() else { return Err(domain::fault::internal_error()) };
+        let Some(deployment) = plan.first() else { return Err(domain::fault::internal_error()) };
         // The provider cannot read state that the gateway sealed for the client.
         let body = call.request.body.clone();
         let sealed = gateway.with_bytes(body.len(), move || codec::carries_sealed_state(&body)).await?;
-        match path(lane).filter(|_| !sealed) {
-            Some(path) => asked(gateway, &call, lane, &path).await,
+        match path(deployment).filter(|_| !sealed) {
+            Some(path) => asked(gateway, &call, deployment, &path).await,
             None => {
-                let (model, body) = (lane.target.model.clone(), call.request.body.clone());
+                let (model, body) = (deployment.target.model.clone(), call.request.body.clone());
                 let count = move || estimate::prompt_tokens(&model, &body);
                 // The tokenizer takes about a second for a few megabytes.
                 let tokens = match call.request.body.len() <= SMALL_BODY {
@@ -112,19 +112,23 @@ where
     }
 }
 
-async fn asked(gateway: &Gateway, call: &Call, lane: &Lane, path: &str) -> Result<Value, Fault> {
+async fn asked(gateway: &Gateway, call: &Call, deployment: &Deployment, path: &str) -> Result<Value, Fault> {
     let format = call.surface.format();
-    let target =
-        Target { model: &lane.target.model, stream: false, vendor: lane.instance.vendor, max_output: None };
+    let target = Target {
+        model: &deployment.target.model,
+        stream: false,
+        vendor: deployment.instance.vendor,
+        max_output: None,
+    };
     let body = formats::native(call.surface).splice(&call.request, &target);
     let ask = Ask {
-        path: lane.instance.fill(path, &lane.target.model),
+        path: deployment.instance.fill(path, &deployment.target.model),
         body,
         format,
         headers: call.forwarded.clone(),
         ..Ask::post()
     };
-    let answer = ask::ask(gateway, &lane.target.instance, &lane.instance, ask).await?;
+    let answer = ask::ask(gateway, &deployment.target.instance, &deployment.instance, ask).await?;
     serde_json::from_slice(&answer)
-        .map_err(|_| domain::fault::upstream_invalid_response(&lane.target.instance, "it is not JSON"))
+        .map_err(|_| domain::fault::upstream_invalid_response(&deployment.target.instance, "it is not JSON"))
 }

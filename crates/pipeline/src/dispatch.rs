@@ -28,7 +28,7 @@ use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::routing::health::Admission;
 use crate::routing::resolve::Plan;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::streaming::resume::{self, Resumable};
 use crate::streaming::{Translation, UpstreamStream};
 
@@ -70,7 +70,7 @@ struct PendingAttempt {
 
 /// An attempt in flight.
 struct ActiveAttempt {
-    lane: Arc<Lane>,
+    deployment: Arc<Deployment>,
     admission: Admission,
     progress: Progress,
     /// The id of the attempt's client span, if the call is traced.
@@ -78,8 +78,8 @@ struct ActiveAttempt {
 }
 
 impl ActiveAttempt {
-    fn new(lane: Arc<Lane>, admission: Admission, ticket: &Ticket) -> Self {
-        Self { lane, admission, progress: Progress::default(), span_id: ticket.new_span_id() }
+    fn new(deployment: Arc<Deployment>, admission: Admission, ticket: &Ticket) -> Self {
+        Self { deployment, admission, progress: Progress::default(), span_id: ticket.new_span_id() }
     }
 }
 
@@ -93,7 +93,7 @@ struct Bounds {
 
 /// A finished attempt.
 struct AttemptResult {
-    lane: Arc<Lane>,
+    deployment: Arc<Deployment>,
     outcome: Result<Answer, Fault>,
 }
 
@@ -112,14 +112,14 @@ pub async fn dispatch(
     reservation: Reservation,
     mut ticket: Box<Ticket>,
 ) -> (Box<Ticket>, Result<Answer, Fault>) {
-    let limits = plan.lanes.iter().map(|lane| &lane.instance.limits);
+    let limits = plan.deployments.iter().map(|deployment| &deployment.instance.limits);
     let deadline = Instant::now() + ticket.context.policy().call_timeout(limits);
     hedge::count(&ticket);
-    let lanes = resume::targets(&plan, ticket.context.policy());
-    let outcome = try_targets(call, plan.lanes, &reservation, &mut ticket, deadline).await;
+    let deployments = resume::targets(&plan, ticket.context.policy());
+    let outcome = try_targets(call, plan.deployments, &reservation, &mut ticket, deadline).await;
     let outcome = outcome.map(|(call, mut answer)| {
-        if let (Answer::Stream(stream), Some(lanes)) = (&mut answer, lanes) {
-            stream.enable_resume(|| Box::new(Resumable::new(call, lanes, reservation)));
+        if let (Answer::Stream(stream), Some(deployments)) = (&mut answer, deployments) {
+            stream.enable_resume(|| Box::new(Resumable::new(call, deployments, reservation)));
         }
         answer
     });
@@ -129,30 +129,32 @@ pub async fn dispatch(
 /// The first response, with the call it is for; or the most informative error.
 async fn try_targets(
     mut call: Box<Call>,
-    lanes: Vec<Arc<Lane>>,
+    deployments: Vec<Arc<Deployment>>,
     reservation: &Reservation,
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> Result<(Box<Call>, Answer), Fault> {
-    let mut failover = FailoverPlan::new(lanes);
+    let mut failover = FailoverPlan::new(deployments);
     // The share in the retry budget, held while a retry is in flight.
     let mut _retrying = None;
-    while let Some(lane) = failover.target().cloned() {
-        let Some(admission) = admit(&lane, &mut failover, ticket) else {
+    while let Some(deployment) = failover.target().cloned() {
+        let Some(admission) = admit(&deployment, &mut failover, ticket) else {
             _retrying = None;
             continue;
         };
         let prepared;
-        (call, prepared) = prepare(call, &lane, ticket).await?;
+        (call, prepared) = prepare(call, &deployment, ticket).await?;
         let pending = match prepared {
-            Ok(prepared) => PendingAttempt { prepared, asked: ActiveAttempt::new(lane, admission, ticket) },
+            Ok(prepared) => {
+                PendingAttempt { prepared, asked: ActiveAttempt::new(deployment, admission, ticket) }
+            }
             Err(fault) => {
                 failover.skip_unsupported(fault);
                 _retrying = None;
                 continue;
             }
         };
-        let AttemptResult { lane, outcome } =
+        let AttemptResult { deployment, outcome } =
             ask(&call, pending, &mut failover, reservation, ticket, deadline).await;
         let fault = match outcome {
             Ok(answer) => return Ok((call, answer)),
@@ -166,7 +168,7 @@ async fn try_targets(
             Next::Stop(fault) => return Err(fault),
             Next::OtherTarget => {
                 _retrying = None;
-                tell::fallback(&lane, failover.target(), ticket);
+                tell::fallback(&deployment, failover.target(), ticket);
             }
             Next::Again(pause, guard) => {
                 _retrying = Some(guard);
@@ -181,13 +183,13 @@ async fn try_targets(
 /// one rules out this target.
 async fn prepare(
     call: Box<Call>,
-    lane: &Arc<Lane>,
+    deployment: &Arc<Deployment>,
     ticket: &Ticket,
 ) -> Result<(Box<Call>, Result<PreparedRequest, Fault>), Fault> {
     if call.is_large() {
-        return Box::pin(outbound::prepare_large(call, lane.clone(), ticket)).await;
+        return Box::pin(outbound::prepare_large(call, deployment.clone(), ticket)).await;
     }
-    let prepared = outbound::prepare(&call, lane, &ticket.context);
+    let prepared = outbound::prepare(&call, deployment, &ticket.context);
     Ok((call, prepared))
 }
 
@@ -199,8 +201,8 @@ async fn wait(pause: Duration, ticket: &mut Ticket) {
 }
 
 /// Admits the call to the target if its health allows that; otherwise the plan moves on.
-fn admit(lane: &Lane, failover: &mut FailoverPlan, ticket: &Ticket) -> Option<Admission> {
-    match lane.health.admit(ticket.context.now()) {
+fn admit(deployment: &Deployment, failover: &mut FailoverPlan, ticket: &Ticket) -> Option<Admission> {
+    match deployment.health.admit(ticket.context.now()) {
         Ok(admission) => Some(admission),
         Err(availability) => {
             failover.pass_over(&availability);
@@ -217,8 +219,8 @@ async fn ask(
     ticket: &mut Ticket,
     deadline: Instant,
 ) -> AttemptResult {
-    if let Some(partner) = hedge::partner(failover, &pending.asked.lane, ticket) {
-        let other = partner.lane.clone();
+    if let Some(partner) = hedge::partner(failover, &pending.asked.deployment, ticket) {
+        let other = partner.deployment.clone();
         let raced = Box::pin(hedge::race(call, pending, partner, reservation, ticket, deadline)).await;
         if raced.hedged {
             failover.remove_target(&other);
@@ -249,7 +251,7 @@ async fn try_one(
 ) -> AttemptResult {
     let PendingAttempt { prepared, asked } = pending;
     ticket.receipt.leave_out(prepared.dropped());
-    ticket.record_sent(&asked.lane, reservation);
+    ticket.record_sent(&asked.deployment, reservation);
     let before = ticket.context.now();
     let outcome = attempt(call, prepared, &asked, ticket, deadline).await;
     let duration = ticket.context.now().saturating_sub(before);
@@ -259,7 +261,7 @@ async fn try_one(
 
 /// Records the outcome of an attempt in the ticket and in the health of the target.
 fn conclude(
-    ActiveAttempt { lane, admission, progress, span_id }: ActiveAttempt,
+    ActiveAttempt { deployment, admission, progress, span_id }: ActiveAttempt,
     mut outcome: Result<Answer, Fault>,
     duration: Duration,
     alone: bool,
@@ -273,38 +275,38 @@ fn conclude(
         Ok(_) => (200, None),
         Err(fault) => (fault.upstream_status.map_or(fault.status, u16::from), Some(fault.code.clone())),
     };
-    ticket.attempted(&lane, lane.attempt(status, error, duration), span_id);
+    ticket.attempted(&deployment, deployment.attempt(status, error, duration), span_id);
     let answer = outcome.as_ref().ok().filter(|_| ticket.receipt.is_traced());
     if let Some(facts) = answer.and_then(|answer| progress.facts().or_else(|| answer.facts())) {
         ticket.receipt.trace_response(facts);
     }
     match &mut outcome {
         Ok(answer) => {
-            ticket.gateway().report_transition(&lane, admission.succeeded(now, duration));
+            ticket.gateway().report_transition(&deployment, admission.succeeded(now, duration));
             if let Answer::Stream(flow) = answer {
                 flow.keep(admission);
             }
         }
         Err(fault) => {
-            cool(&lane, fault, now, alone);
+            cool(&deployment, fault, now, alone);
             ticket.receipt.refused();
             if let Some(loss) = progress.loss() {
-                ticket.receipt.lose(&lane, loss);
+                ticket.receipt.lose(&deployment, loss);
             }
             if fault.is_failure() {
-                ticket.gateway().report_transition(&lane, admission.failed(now, fault.code.as_str()));
+                ticket.gateway().report_transition(&deployment, admission.failed(now, fault.code.as_str()));
             } else if fault.is_upstream_auth_failure() {
-                tell::auth_failed(&lane, fault, ticket);
+                tell::auth_failed(&deployment, fault, ticket);
                 admission.rejected(now, fault.code.as_str());
             }
         }
     }
-    AttemptResult { lane, outcome }
+    AttemptResult { deployment, outcome }
 }
 
 /// Starts the cooldown of a target: as long as its `Retry-After` says, or a fixed time for an exhausted quota. After a
 /// 429 without either it is short, and only applied if another target is available.
-fn cool(lane: &Lane, fault: &mut Fault, now: Duration, alone: bool) {
+fn cool(deployment: &Deployment, fault: &mut Fault, now: Duration, alone: bool) {
     let length = match fault.retry_scope {
         RetryScope::Never => return,
         RetryScope::QuotaExhausted => Some(EXHAUSTED),
@@ -313,9 +315,9 @@ fn cool(lane: &Lane, fault: &mut Fault, now: Duration, alone: bool) {
     fault.retry_after = length;
     let breath = (fault.status == 429 && !alone).then_some(A_BREATH);
     if let Some(length) = length.filter(|length| !length.is_zero()).or(breath)
-        && lane.health.cool_down(now, length, fault.status >= 500)
+        && deployment.health.cool_down(now, length, fault.status >= 500)
     {
-        tell::cooldown(lane, fault, length);
+        tell::cooldown(deployment, fault, length);
     }
 }
 

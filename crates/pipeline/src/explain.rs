@@ -28,7 +28,7 @@ use crate::gateway::Gateway;
 use crate::routing::choose::{Ranked, SelectionContext, SelectionMode};
 use crate::routing::resolve::access::Access;
 use crate::routing::resolve::{self, Plan};
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::snapshot::Snapshot;
 use crate::{budgets, limit, responses};
 
@@ -157,7 +157,7 @@ impl Explainer<'_> {
     fn afford(
         &self,
         call: Box<Call>,
-        ranked: &mut Vec<Ranked<Arc<Lane>>>,
+        ranked: &mut Vec<Ranked<Arc<Deployment>>>,
         (caller, user_path): (&Principal, UserPath),
         context: &CallContext,
         explanation: &mut Explanation,
@@ -216,7 +216,7 @@ impl Explainer<'_> {
         caller: &Principal,
         scope: &BudgetScope,
         exceeded: &budgets::Exceeded,
-    ) -> Option<(String, Vec<Ranked<Arc<Lane>>>)> {
+    ) -> Option<(String, Vec<Ranked<Arc<Deployment>>>)> {
         let selector = exceeded.downgrade_to.as_deref()?;
         let access = Access::new(&self.gateway.policy, &self.snapshot.routes, caller, &scope.user_path);
         let asking = afford::downgrade(self.gateway, access, call, selector);
@@ -236,12 +236,12 @@ impl Explainer<'_> {
         &self,
         call: &Call,
         plan: &Plan,
-        ranked: &[Ranked<Arc<Lane>>],
+        ranked: &[Ranked<Arc<Deployment>>],
         context: &CallContext,
         selection: &SelectionContext,
         explanation: &mut Explanation,
     ) {
-        let dry_run = dispatch::dry_run(call, &plan.lanes, context, selection.now);
+        let dry_run = dispatch::dry_run(call, &plan.deployments, context, selection.now);
         let candidates = ranked.iter().zip(&dry_run.outlooks).enumerate();
         let candidates = candidates
             .map(|(place, (candidate, outlook))| shown::candidate(place, candidate, outlook, selection))
@@ -280,8 +280,8 @@ impl Explainer<'_> {
     }
 }
 
-fn plan_of(ranked: &[Ranked<Arc<Lane>>]) -> Plan {
-    Plan { lanes: ranked.iter().map(|candidate| candidate.choice.clone()).collect() }
+fn plan_of(ranked: &[Ranked<Arc<Deployment>>]) -> Plan {
+    Plan { deployments: ranked.iter().map(|candidate| candidate.choice.clone()).collect() }
 }
 
 /// Clears the decision: a call that a limit or a budget refuses is sent to no target.

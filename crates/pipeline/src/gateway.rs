@@ -19,7 +19,7 @@ use crate::budgets::{self, BudgetScope, Budgets, Exceeded, Hold};
 use crate::limit::{Limiter, UserPaths};
 use crate::policy::Policy;
 use crate::routing::health::{HealthRegistry, Transition};
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::services::audit;
 use crate::services::body_work::{BodyWork, LARGE_BODY};
 use crate::services::console::{Console, Notice};
@@ -84,10 +84,10 @@ impl Gateway {
     }
 
     /// Reports that a circuit breaker has opened or closed.
-    pub fn report_transition(&self, lane: &Lane, transition: Option<Transition>) {
+    pub fn report_transition(&self, deployment: &Deployment, transition: Option<Transition>) {
         let Some(transition) = transition else { return };
-        let (provider, model) = (&*lane.target.instance, &*lane.target.model);
-        let health = lane.health.view(self.clock.tick());
+        let (provider, model) = (&*deployment.target.instance, &*deployment.target.model);
+        let health = deployment.health.view(self.clock.tick());
         let state = match transition {
             Transition::Opened => {
                 let failures = health.consecutive_failures;
@@ -101,8 +101,8 @@ impl Gateway {
             }
         };
         let notice = Notice::Breaker {
-            provider_name: lane.target.instance.to_string(),
-            model: lane.target.model.to_string(),
+            provider_name: deployment.target.instance.to_string(),
+            model: deployment.target.model.to_string(),
             state,
         };
         self.console.say(self.clock.now(), notice);

@@ -27,7 +27,7 @@ use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
-use crate::routing::routes::{Instance, Lane};
+use crate::routing::routes::{Deployment, Instance};
 use crate::services::content_encoding::{self, Coding, Decoder};
 
 pub use download::Download;
@@ -80,7 +80,7 @@ where
 struct Journey {
     instance: Arc<Instance>,
     endpoint: Endpoint,
-    lane: Arc<Lane>,
+    deployment: Arc<Deployment>,
     sent: Arc<Sent>,
     outbound: Outbound,
     purpose: Purpose,
@@ -93,8 +93,9 @@ struct Journey {
 
 impl Journey {
     async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<Passed, Refused> {
-        let Self { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id } = self;
-        ticket.record_sent(&lane, &reservation);
+        let Self { instance, endpoint, deployment, sent, outbound, purpose, reservation, parent, span_id } =
+            self;
+        ticket.record_sent(&deployment, &reservation);
         let gateway = ticket.gateway().clone();
         let patience = ticket.context.policy().total_timeout(&instance.core.limits);
         let before = ticket.context.now();
@@ -102,7 +103,7 @@ impl Journey {
         let mut meter = PassthroughMeter::new(ticket, instance, endpoint.model, sent.clone(), purpose);
         meter.owned_by(parent, makes);
         let outcome = head(&gateway, meter.instance(), outbound, &sent, patience).await;
-        meter.attempted(before, attempt(&lane, &outcome), span_id);
+        meter.attempted(before, attempt(&deployment, &outcome), span_id);
         match outcome {
             Ok(inbound) => {
                 warn_if_rejected(&meter, inbound.status);
@@ -146,13 +147,13 @@ async fn head(
     }
 }
 
-fn attempt(lane: &Lane, outcome: &Result<Inbound, Fault>) -> Attempt {
+fn attempt(deployment: &Deployment, outcome: &Result<Inbound, Fault>) -> Attempt {
     let (status, error) = match outcome {
         Ok(inbound) if inbound.status.as_u16() < 400 => (inbound.status.as_u16(), None),
         Ok(inbound) => (inbound.status.as_u16(), Some(FaultCode::UpstreamError)),
         Err(fault) => (fault.status, Some(fault.code.clone())),
     };
-    lane.attempt(status, error, Duration::ZERO)
+    deployment.attempt(status, error, Duration::ZERO)
 }
 
 async fn answer(mut meter: PassthroughMeter, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {
@@ -214,7 +215,7 @@ async fn wrapped(
 fn gateway_headers(ticket: &mut Ticket) -> HeaderMap {
     let overhead_us = ticket.first_byte();
     let mut headers = ticket.headers(overhead_us);
-    if ticket.receipt.lane().is_some_and(|lane| lane.target.model.is_empty()) {
+    if ticket.receipt.lane().is_some_and(|deployment| deployment.target.model.is_empty()) {
         headers.remove(response_headers::MODEL);
     }
     headers

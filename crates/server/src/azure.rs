@@ -9,7 +9,7 @@ use http::{Request, Uri};
 
 /// The model that the path named as its deployment.
 #[derive(Clone)]
-pub struct Deployment(pub String);
+pub struct AzureDeployment(pub String);
 
 /// The URI as the client sent it, before the rewrite.
 #[derive(Clone)]
@@ -34,7 +34,7 @@ pub fn rewrite<B>(request: &mut Request<B>, base: &str) {
     let original = std::mem::replace(request.uri_mut(), rewritten);
     request.extensions_mut().insert(RewrittenFrom(original));
     if let Some(model) = deployment {
-        request.extensions_mut().insert(Deployment(model));
+        request.extensions_mut().insert(AzureDeployment(model));
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
             let mut request = Request::get(path).body(()).unwrap();
             rewrite(&mut request, base);
             assert_eq!(request.uri(), expected, "{path}");
-            let found = request.extensions().get::<Deployment>().map(|deployment| &*deployment.0);
+            let found = request.extensions().get::<AzureDeployment>().map(|deployment| &*deployment.0);
             assert_eq!(found, model, "{path}");
             let from = request.extensions().get::<RewrittenFrom>().map(|original| original.0.to_string());
             assert_eq!(from, (path != expected).then(|| path.to_owned()));

@@ -15,7 +15,7 @@ use crate::accounting::ticket::Ticket;
 use crate::call::arrival::RequestId;
 use crate::call::context::CallContext;
 use crate::gateway::Gateway;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment as Lane;
 
 impl Ticket {
     /// Journals the response that the call waits for, so that another process can take it over.

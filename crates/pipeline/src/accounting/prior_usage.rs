@@ -14,7 +14,7 @@ use super::receipt_builder::ReceiptBuilder;
 use crate::accounting::estimate;
 use crate::accounting::loss::Loss;
 use crate::accounting::reservation::Reservation;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment as Lane;
 
 #[derive(Clone, Debug, Default)]
 pub struct PriorUsage {

@@ -19,7 +19,7 @@ use crate::accounting::reservation::Reservation;
 use crate::budgets::BudgetScope;
 use crate::call::receive::Call;
 use crate::routing::names::Names;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment as Lane;
 use crate::services::traces::{self, CallTrace, TraceHeaders};
 
 /// The receipt of a call in flight, and the facts that it is completed from.

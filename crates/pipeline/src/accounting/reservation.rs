@@ -4,7 +4,7 @@ use domain::money::Cost;
 use domain::usage::Usage;
 
 use crate::limit::TokenDemand;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment as Lane;
 
 /// The charge for a call whose outcome never becomes known.
 #[derive(Clone, Debug, Default)]

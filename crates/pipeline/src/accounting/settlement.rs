@@ -13,7 +13,7 @@ use super::prior_usage::{self, FailedAttemptUsage, PriorUsage};
 use super::request_log;
 use crate::accounting::estimate;
 use crate::gateway::Gateway;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment as Lane;
 use crate::services::audit;
 use crate::services::traces::CallTrace;
 

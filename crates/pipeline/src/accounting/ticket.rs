@@ -23,7 +23,7 @@ use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment as Lane;
 use crate::services::traces::{self, CallTrace};
 
 pub struct Ticket {

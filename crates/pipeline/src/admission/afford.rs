@@ -82,7 +82,7 @@ pub struct Pair<'a> {
 impl<'a> Pair<'a> {
     pub fn of(gateway: &'a Gateway, caller: &Principal, plan: &Plan) -> Self {
         let key = caller.key().map_or_else(|| Arc::from("master"), |key| key.id.clone());
-        let model = plan.first().map(|lane| lane.target.model.clone()).unwrap_or_default();
+        let model = plan.first().map(|deployment| deployment.target.model.clone()).unwrap_or_default();
         Self { gateway, pair: KeyAndModel { key, model } }
     }
 

@@ -11,7 +11,7 @@ use crate::accounting::reservation::Reservation;
 use crate::budgets::{Prefix, ReportedPrefixes};
 use crate::call::receive::Call;
 use crate::routing::resolve::Plan;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 pub use worst_cost::WorstCost;
 
@@ -28,28 +28,28 @@ const MIN_OUTPUT_TOKENS: u64 = 16;
 pub fn reserve(plan: &Plan, call: &Call) -> Reservation {
     let shape = call.shape();
     let input = catalog::estimate_tokens_from_bytes(call.request.body.len() as u64);
-    let reservations = plan.lanes.iter().map(|lane| {
-        let tokens = Tokens { input, output: output(lane, &shape), ..Tokens::default() };
-        let cost = lane.price().map(|price| catalog::cost(price, &tokens));
+    let reservations = plan.deployments.iter().map(|deployment| {
+        let tokens = Tokens { input, output: output(deployment, &shape), ..Tokens::default() };
+        let cost = deployment.price().map(|price| catalog::cost(price, &tokens));
         Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
     });
     let most_expensive = reservations.max_by_key(|reservation| reservation.cost.map(Cost::total));
     let bound = match (shape.generates, shape.max_output) {
         (false, _) => Some(0),
         (true, None) => None,
-        (true, Some(_)) => plan.lanes.iter().map(|lane| output(lane, &shape)).max(),
+        (true, Some(_)) => plan.deployments.iter().map(|deployment| output(deployment, &shape)).max(),
     };
     Reservation { bound, ..most_expensive.unwrap_or_default() }
 }
 
 /// The most output tokens of all answers together.
-fn output(lane: &Lane, shape: &RequestShape<'_>) -> u64 {
-    longest_output(lane, shape.max_output, shape.reasoning).saturating_mul(shape.choices)
+fn output(deployment: &Deployment, shape: &RequestShape<'_>) -> u64 {
+    longest_output(deployment, shape.max_output, shape.reasoning).saturating_mul(shape.choices)
 }
 
 /// The most output tokens of one answer from a target, for a request with this output limit.
-fn longest_output(lane: &Lane, bound: Option<u64>, reasoning: bool) -> u64 {
-    let known = lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
+fn longest_output(deployment: &Deployment, bound: Option<u64>, reasoning: bool) -> u64 {
+    let known = deployment.facts.as_ref().and_then(|facts| facts.max_output_tokens);
     let each = match bound {
         Some(bound) if reasoning => bound.saturating_add(MIN_REASONING_TOKENS),
         Some(bound) => bound.max(MIN_OUTPUT_TOKENS),
@@ -77,8 +77,8 @@ impl InputSize {
 
     /// The most input tokens at a target. A token has at least one byte; input that the bytes only refer to may fill
     /// the context window.
-    pub fn most_tokens(&self, lane: &Lane) -> u64 {
-        let window = lane.facts.as_ref().and_then(|facts| facts.context_window);
+    pub fn most_tokens(&self, deployment: &Deployment) -> u64 {
+        let window = deployment.facts.as_ref().and_then(|facts| facts.context_window);
         if self.has_more {
             return window.unwrap_or(ASSUMED_WINDOW).max(self.bytes);
         }
@@ -102,9 +102,10 @@ impl InputSize {
 
 /// The input tokens of a continued conversation: the number that the provider reported for the earlier turns, plus a
 /// bound on the new ones by their bytes.
-fn reported_input(lane: &Lane, body: &[u8], prefixes: &ReportedPrefixes) -> Option<u64> {
-    let Prefix { tokens, rest } = prefixes.find((&lane.target.instance, &lane.target.model), body)?;
-    Some(tokens.saturating_add(InputSize::of(Content::of(rest), false).most_tokens(lane)))
+fn reported_input(deployment: &Deployment, body: &[u8], prefixes: &ReportedPrefixes) -> Option<u64> {
+    let Prefix { tokens, rest } =
+        prefixes.find((&deployment.target.instance, &deployment.target.model), body)?;
+    Some(tokens.saturating_add(InputSize::of(Content::of(rest), false).most_tokens(deployment)))
 }
 
 /// The largest body that is tokenized; for longer ones that takes too long, and their bytes are the bound.
@@ -112,8 +113,8 @@ const LONGEST_COUNTED: usize = 256 * 1024;
 
 /// The input tokens counted with the model's own tokenizer: those of the whole body, which contains every part of the
 /// prompt, and a sixteenth more for what the provider adds. None where that is no bound: images and audio.
-fn counted_input(lane: &Lane, body: &[u8]) -> Option<u64> {
-    let (target, content) = (&lane.target, Content::of(body));
+fn counted_input(deployment: &Deployment, body: &[u8]) -> Option<u64> {
+    let (target, content) = (&deployment.target, Content::of(body));
     let known = catalog::has_public_vocabulary(&target.provider_type, &target.model);
     if !known || body.len() > LONGEST_COUNTED || content.has_images() || content.audio() {
         return None;

@@ -10,7 +10,7 @@ use wire::formats;
 use wire::formats::responses as format;
 
 use crate::call::receive::Call;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 /// The response that a call continues.
 pub struct Previous {
@@ -33,10 +33,12 @@ impl Previous {
 
 /// Whether this provider can continue by itself: the call continues nothing, or the provider stores the previous
 /// response.
-pub fn goes_on_here(call: &Call, lane: &Lane) -> bool {
+pub fn goes_on_here(call: &Call, deployment: &Deployment) -> bool {
     match &call.previous {
         None => true,
-        Some(previous) => previous.unknown || previous.at_provider.as_deref() == Some(&*lane.target.instance),
+        Some(previous) => {
+            previous.unknown || previous.at_provider.as_deref() == Some(&*deployment.target.instance)
+        }
     }
 }
 

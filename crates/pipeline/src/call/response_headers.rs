@@ -6,7 +6,7 @@ use domain::fault::Fault;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::call::arrival::RequestId;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 pub const PROVIDER: HeaderName = HeaderName::from_static("x-gateway-provider");
 pub const MODEL: HeaderName = HeaderName::from_static("x-gateway-model");
@@ -28,15 +28,15 @@ pub struct Refused {
 /// The headers of every inference answer, as far as they are known.
 pub fn headers(
     request_id: &RequestId,
-    lane: Option<&Arc<Lane>>,
+    deployment: Option<&Arc<Deployment>>,
     attempts: usize,
     overhead_us: u64,
 ) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(12);
     headers.insert(REQUEST_ID, request_id.header());
-    if let Some(lane) = lane {
-        headers.insert(PROVIDER, lane.provider_header.clone());
-        headers.insert(MODEL, lane.model_header.clone());
+    if let Some(deployment) = deployment {
+        headers.insert(PROVIDER, deployment.provider_header.clone());
+        headers.insert(MODEL, deployment.model_header.clone());
     }
     headers.insert(ATTEMPTS, HeaderValue::from(attempts));
     headers.insert(CACHE, HeaderValue::from_static("off"));

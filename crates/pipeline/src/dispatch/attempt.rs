@@ -19,7 +19,7 @@ use super::{ActiveAttempt, Answer, Progress, gate};
 use crate::accounting::loss::Loss;
 use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::services::body_work::LARGE_BODY;
 use crate::streaming::{ResponseMode, UpstreamBody, UpstreamStream, interrupted};
 
@@ -45,14 +45,14 @@ pub async fn attempt(
 async fn send_and_read(
     call: &Call,
     mut prepared: PreparedRequest,
-    ActiveAttempt { lane, progress, span_id, .. }: &ActiveAttempt,
+    ActiveAttempt { deployment, progress, span_id, .. }: &ActiveAttempt,
     ticket: &Ticket,
     deadline: Instant,
 ) -> Result<Answer, Fault> {
     let policy = ticket.context.policy();
-    let instance = &lane.target.instance;
+    let instance = &deployment.target.instance;
     prepared.trace_headers = ticket.receipt.trace_headers(span_id.as_deref());
-    let waited = policy.at(&lane.instance.limits).answer_timeout;
+    let waited = policy.at(&deployment.instance.limits).answer_timeout;
     let begun = Instant::now();
     let limit = deadline.min(begun + waited);
     let too_slow = || {
@@ -61,17 +61,19 @@ async fn send_and_read(
         // The remaining time of the call may be too short for any target: then the timeout is not its fault.
         if given < waited.mul_f64(0.9) { fault.blame(Blame::Gateway) } else { fault }
     };
-    let head =
-        timeout_at(limit, upstream::send(&mut prepared, call, lane, ticket)).await.map_err(|_| too_slow())?;
+    let head = timeout_at(limit, upstream::send(&mut prepared, call, deployment, ticket))
+        .await
+        .map_err(|_| too_slow())?;
     let (status, headers, body) = head?;
     let response_mode = prepared.response_mode;
     let reader = response_mode.upstream();
     let body =
-        expect_success(reader, lane, status, &headers, body, (limit, ticket.gateway().clock.now())).await?;
+        expect_success(reader, deployment, status, &headers, body, (limit, ticket.gateway().clock.now()))
+            .await?;
     progress.begin();
     if call.stream {
-        expect_event_stream(lane, &headers)?;
-        let mut flow = Box::new(UpstreamStream::new(body, lane.clone(), response_mode, call, ticket));
+        expect_event_stream(deployment, &headers)?;
+        let mut flow = Box::new(UpstreamStream::new(body, deployment.clone(), response_mode, call, ticket));
         return match gate::hold(&mut flow, limit, deadline).await {
             Ok(()) => Ok(Answer::Stream(flow)),
             Err(fault) => {
@@ -82,21 +84,21 @@ async fn send_and_read(
             }
         };
     }
-    expect_json(lane, &headers)?;
+    expect_json(deployment, &headers)?;
     let collecting = body.collect(policy.answer_limit, |so_far| progress.came(so_far as u64));
     let collected = timeout_at(limit, collecting).await;
     let bytes = match collected {
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(error)) => Err(broken(lane, &error)),
+        Ok(Err(error)) => Err(broken(deployment, &error)),
         Err(_) => Err(too_slow()),
     };
-    read_sized(lane, response_mode, bytes?, progress, ticket).await
+    read_sized(deployment, response_mode, bytes?, progress, ticket).await
 }
 
 /// Turns an error response into a fault. Its body is read within limits.
 async fn expect_success(
     reader: &dyn AnswerReader,
-    lane: &Lane,
+    deployment: &Deployment,
     status: StatusCode,
     headers: &HeaderMap,
     body: UpstreamBody,
@@ -105,7 +107,7 @@ async fn expect_success(
     if status.is_success() {
         return Ok(body);
     }
-    let instance = &lane.target.instance;
+    let instance = &deployment.target.instance;
     let patience = limit.min(Instant::now() + ERROR_PATIENCE);
     let text = timeout_at(patience, body.collect(ERROR_LIMIT, |_| {})).await;
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
@@ -126,39 +128,39 @@ fn media_type(headers: &HeaderMap) -> Cow<'_, [u8]> {
     }
 }
 
-fn expect_event_stream(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
-    let expected = lane.instance.vendor.framing.media_type();
+fn expect_event_stream(deployment: &Deployment, headers: &HeaderMap) -> Result<(), Fault> {
+    let expected = deployment.instance.vendor.framing.media_type();
     if media_type(headers).starts_with(expected.as_bytes()) {
         return Ok(());
     }
-    Err(unexpected_type(lane, headers, "expected an event stream, got another content type"))
+    Err(unexpected_type(deployment, headers, "expected an event stream, got another content type"))
 }
 
 /// Rejects non-JSON content types; a missing one is accepted.
-fn expect_json(lane: &Lane, headers: &HeaderMap) -> Result<(), Fault> {
+fn expect_json(deployment: &Deployment, headers: &HeaderMap) -> Result<(), Fault> {
     let media_type = media_type(headers);
     if media_type.is_empty() || media_type.windows(4).any(|part| part == b"json") {
         return Ok(());
     }
-    Err(unexpected_type(lane, headers, "expected JSON, got another content type"))
+    Err(unexpected_type(deployment, headers, "expected JSON, got another content type"))
 }
 
 /// The error for a response of another content type. A web page comes from a proxy in front of a provider: no model has
 /// taken the call, so it is not billed.
-fn unexpected_type(lane: &Lane, headers: &HeaderMap, reason: &str) -> Fault {
+fn unexpected_type(deployment: &Deployment, headers: &HeaderMap, reason: &str) -> Fault {
     let is_web_page = media_type(headers).starts_with(b"text/html");
-    fault::upstream_invalid_response(&lane.target.instance, reason).billable(!is_web_page)
+    fault::upstream_invalid_response(&deployment.target.instance, reason).billable(!is_web_page)
 }
 
 /// Reads a complete response, on a blocking thread if it is large.
 async fn read_sized(
-    lane: &Lane,
+    deployment: &Deployment,
     response_mode: ResponseMode,
     bytes: Bytes,
     progress: &Progress,
     ticket: &Ticket,
 ) -> Result<Answer, Fault> {
-    let (instance, is_traced) = (lane.target.instance.clone(), ticket.receipt.is_traced());
+    let (instance, is_traced) = (deployment.target.instance.clone(), ticket.receipt.is_traced());
     let reading = ticket.gateway().with_bytes(bytes.len(), move || {
         // The facts of a small response are read where they are needed.
         let facts = (is_traced && bytes.len() >= LARGE_BODY).then(|| ResponseFacts::of(&bytes));
@@ -203,10 +205,10 @@ fn read(instance: &str, response_mode: ResponseMode, bytes: Bytes) -> Result<Ans
     }
 }
 
-fn broken(lane: &Lane, error: &EgressError) -> Fault {
+fn broken(deployment: &Deployment, error: &EgressError) -> Fault {
     if error.is_connect() {
-        fault::upstream_unreachable(&lane.target.instance, error.reason())
+        fault::upstream_unreachable(&deployment.target.instance, error.reason())
     } else {
-        interrupted(&lane.target.instance, error)
+        interrupted(&deployment.target.instance, error)
     }
 }

@@ -14,11 +14,11 @@ pub fn request_continuation(request: ContinuationRequest<'_>) -> ContinuationRep
 }
 
 async fn send(request: ContinuationRequest<'_>) -> Option<Continuation> {
-    let ContinuationRequest { resumable, so_far, lane, ticket, deadline } = request;
+    let ContinuationRequest { resumable, so_far, deployment, ticket, deadline } = request;
     let call = &resumable.call;
-    let rules = (lane.instance.vendor.rules)(&lane.target.model);
+    let rules = (deployment.instance.vendor.rules)(&deployment.target.model);
     let (mut overlap, mut may_be_empty) = (None, true);
-    let prepared = outbound::prepare_rest(call, lane, &ticket.context, |prompt, format| {
+    let prepared = outbound::prepare_rest(call, deployment, &ticket.context, |prompt, format| {
         let method = ContinuationMethod::of(&rules, format);
         may_be_empty = method == ContinuationMethod::Prefill || continuation_prompt::may_be_whole(so_far);
         let (prompt, expected) = continuation_prompt::ask(prompt, so_far, method);
@@ -26,8 +26,9 @@ async fn send(request: ContinuationRequest<'_>) -> Option<Continuation> {
         prompt
     });
     let prepared = with_own_ids(prepared.ok()?, ticket, resumable.resumed + 1);
-    let admission = lane.health.admit(ticket.context.now()).ok()?;
-    let pending = PendingAttempt { prepared, asked: ActiveAttempt::new(lane.clone(), admission, ticket) };
+    let admission = deployment.health.admit(ticket.context.now()).ok()?;
+    let pending =
+        PendingAttempt { prepared, asked: ActiveAttempt::new(deployment.clone(), admission, ticket) };
     let reservation = ticket.receipt.reservation_with(&resumable.reservation);
     let AttemptResult { outcome, .. } =
         try_one(call, pending, &reservation, ticket, Bounds { deadline, alone: false }).await;

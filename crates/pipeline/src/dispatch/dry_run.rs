@@ -14,7 +14,7 @@ use super::outbound::{self, PreparedRequest};
 use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::routing::health::Availability;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::streaming::{ResponsePath, WhyCanonical};
 
 pub struct DryRun {
@@ -63,18 +63,18 @@ struct SimulatedFailover {
     preview: Option<RequestPreview>,
 }
 
-pub fn dry_run(call: &Call, lanes: &[Arc<Lane>], context: &CallContext, now: Duration) -> DryRun {
-    let failover = FailoverPlan::new(lanes.to_vec());
+pub fn dry_run(call: &Call, deployments: &[Arc<Deployment>], context: &CallContext, now: Duration) -> DryRun {
+    let failover = FailoverPlan::new(deployments.to_vec());
     let mut simulation = SimulatedFailover { failover, would_try: Vec::new(), preview: None };
-    let mut outlooks = Vec::with_capacity(lanes.len());
-    for (place, lane) in lanes.iter().enumerate() {
-        let availability = lane.health.availability(now);
-        let prepared = outbound::prepare(call, lane, context);
+    let mut outlooks = Vec::with_capacity(deployments.len());
+    for (place, deployment) in deployments.iter().enumerate() {
+        let availability = deployment.health.availability(now);
+        let prepared = outbound::prepare(call, deployment, context);
         let (dialect, dropped, fault) = match &prepared {
-            Ok(prepared) => (Some(dialect(prepared)), prepared.dropped(), destination_error(lane)),
+            Ok(prepared) => (Some(dialect(prepared)), prepared.dropped(), destination_error(deployment)),
             Err(fault) => (None, Dropped::default(), Some(fault.clone())),
         };
-        simulation.visit(place, availability, prepared, fault.as_ref(), (call, lane, context, now));
+        simulation.visit(place, availability, prepared, fault.as_ref(), (call, deployment, context, now));
         outlooks.push(TargetOutlook { availability, dialect, dropped, fault });
     }
     let SimulatedFailover { failover, would_try, preview } = simulation;
@@ -89,7 +89,7 @@ impl SimulatedFailover {
         availability: Availability,
         prepared: Result<PreparedRequest, Fault>,
         destination_error: Option<&Fault>,
-        (call, lane, context, now): (&Call, &Lane, &CallContext, Duration),
+        (call, deployment, context, now): (&Call, &Deployment, &CallContext, Duration),
     ) {
         if !availability.admits() {
             self.failover.pass_over(&availability);
@@ -104,7 +104,7 @@ impl SimulatedFailover {
         };
         self.would_try.push(place);
         let Some(fault) = destination_error else {
-            self.preview.get_or_insert_with(|| preview(place, prepared, call, lane));
+            self.preview.get_or_insert_with(|| preview(place, prepared, call, deployment));
             self.failover.move_on();
             return;
         };
@@ -129,18 +129,23 @@ fn dialect(prepared: &PreparedRequest) -> Dialect {
 }
 
 /// The error of an instance that cannot be dialled as it is configured.
-fn destination_error(lane: &Lane) -> Option<Fault> {
-    let core = &lane.instance;
+fn destination_error(deployment: &Deployment) -> Option<Fault> {
+    let core = &deployment.instance;
     let reason = core.destination.as_ref().err().filter(|_| core.vendor.answer.is_none())?;
-    Some(fault::upstream_unreachable(&lane.target.instance, reason))
+    Some(fault::upstream_unreachable(&deployment.target.instance, reason))
 }
 
-fn preview(place: usize, mut prepared: PreparedRequest, call: &Call, lane: &Lane) -> RequestPreview {
+fn preview(
+    place: usize,
+    mut prepared: PreparedRequest,
+    call: &Call,
+    deployment: &Deployment,
+) -> RequestPreview {
     let body = wire::splice::concat(&prepared.body);
-    let Ok(destination) = lane.instance.destination.clone() else {
+    let Ok(destination) = deployment.instance.destination.clone() else {
         return RequestPreview { place, method: Method::POST, url: None, headers: HeaderMap::new(), body };
     };
-    let outbound = outbound::build(destination, &mut prepared, call, lane);
+    let outbound = outbound::build(destination, &mut prepared, call, deployment);
     let destination = &outbound.destination;
     let url = format!("{}{}{}", destination.origin(), destination.base_path(), outbound.path_and_query);
     RequestPreview {

@@ -8,7 +8,7 @@ use domain::fault::{self, Fault, FaultCode, RetryScope};
 
 use crate::call::effective_policy::EffectivePolicy;
 use crate::routing::health::Availability;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::services::retry_budget::{RetryBudget, RetryGuard};
 
 const FIRST_BACKOFF: Duration = Duration::from_millis(250);
@@ -20,8 +20,8 @@ const MIN_RETRY_AFTER: Duration = Duration::from_millis(1);
 const LONGEST_OVERLOAD: Duration = Duration::from_secs(120);
 
 pub struct FailoverPlan {
-    lanes: std::vec::IntoIter<Arc<Lane>>,
-    current: Option<Arc<Lane>>,
+    deployments: std::vec::IntoIter<Arc<Deployment>>,
+    current: Option<Arc<Deployment>>,
     /// Attempts at the current target.
     tries: u32,
     /// The error of the last attempt, and its time.
@@ -69,18 +69,18 @@ pub struct RetryContext<'a> {
 }
 
 impl FailoverPlan {
-    pub fn new(lanes: Vec<Arc<Lane>>) -> Self {
-        let mut lanes = lanes.into_iter();
-        Self { current: lanes.next(), lanes, tries: 0, last: None, failures: None }
+    pub fn new(deployments: Vec<Arc<Deployment>>) -> Self {
+        let mut deployments = deployments.into_iter();
+        Self { current: deployments.next(), deployments, tries: 0, last: None, failures: None }
     }
 
-    pub fn target(&self) -> Option<&Arc<Lane>> {
+    pub fn target(&self) -> Option<&Arc<Deployment>> {
         self.current.as_ref()
     }
 
     /// The first target after the current one that could be called now.
-    pub fn alternative(&self, now: Duration) -> Option<&Arc<Lane>> {
-        self.lanes.as_slice().iter().find(|lane| lane.health.availability(now).admits())
+    pub fn alternative(&self, now: Duration) -> Option<&Arc<Deployment>> {
+        self.deployments.as_slice().iter().find(|deployment| deployment.health.availability(now).admits())
     }
 
     pub fn move_on(&mut self) {
@@ -88,21 +88,22 @@ impl FailoverPlan {
             let (fault, at) = *last;
             self.failures.get_or_insert_default().note(fault, at);
         }
-        self.current = self.lanes.next();
+        self.current = self.deployments.next();
         self.tries = 0;
     }
 
     /// Removes a target that was tried as a hedge.
-    pub fn remove_target(&mut self, lane: &Arc<Lane>) {
-        let rest: Vec<_> = self.lanes.by_ref().filter(|other| !Arc::ptr_eq(other, lane)).collect();
-        self.lanes = rest.into_iter();
+    pub fn remove_target(&mut self, deployment: &Arc<Deployment>) {
+        let rest: Vec<_> =
+            self.deployments.by_ref().filter(|other| !Arc::ptr_eq(other, deployment)).collect();
+        self.deployments = rest.into_iter();
     }
 
     /// Skips the current target because its breaker is open or it cools down. Of several, the message names the one
     /// that is available first, as does `Retry-After`.
     pub fn pass_over(&mut self, availability: &Availability) {
-        let Some(lane) = &self.current else { return };
-        let (instance, model) = (&lane.target.instance, &lane.target.model);
+        let Some(deployment) = &self.current else { return };
+        let (instance, model) = (&deployment.target.instance, &deployment.target.model);
         let failures = self.failures.get_or_insert_default();
         match *availability {
             Availability::Open { until } => {
@@ -152,7 +153,7 @@ impl FailoverPlan {
 
     /// Another attempt at the same target, if the error, the limits and the retry budget allow it.
     fn retry_same_target(&self, fault: &Fault, context: &RetryContext<'_>) -> Option<Next> {
-        let lane = self.current.as_ref()?;
+        let deployment = self.current.as_ref()?;
         let asked = fault.retry_after.unwrap_or_default();
         let here = match fault.retry_scope {
             // A target that asks to wait is not waited for while another one is available.
@@ -160,7 +161,7 @@ impl FailoverPlan {
             RetryScope::OtherTargetFirst => self.alternative(context.now).is_none(),
             RetryScope::Never | RetryScope::OtherTarget | RetryScope::QuotaExhausted => false,
         };
-        let retries = context.policy.at(&lane.instance.limits).retries;
+        let retries = context.policy.at(&deployment.instance.limits).retries;
         if !here || self.tries > retries.most || asked > retries.longest_wait {
             return None;
         }

@@ -14,11 +14,11 @@ use super::{
 use crate::accounting::reservation::Reservation;
 use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 /// The target of a hedge, and the delay before it starts.
 pub struct Partner {
-    pub lane: Arc<Lane>,
+    pub deployment: Arc<Deployment>,
     delay: Duration,
 }
 
@@ -31,12 +31,14 @@ pub fn count(ticket: &Ticket) {
 
 /// The target of a hedge, if the policy allows one, another target is available and the p95 latency of this one is
 /// known.
-pub fn partner(failover: &FailoverPlan, lane: &Lane, ticket: &Ticket) -> Option<Partner> {
+pub fn partner(failover: &FailoverPlan, deployment: &Deployment, ticket: &Ticket) -> Option<Partner> {
     if !ticket.context.policy().hedges {
         return None;
     }
-    let delay = lane.health.p95_first_byte()?;
-    failover.alternative(ticket.context.now()).map(|lane| Partner { lane: lane.clone(), delay })
+    let delay = deployment.health.p95_first_byte()?;
+    failover
+        .alternative(ticket.context.now())
+        .map(|deployment| Partner { deployment: deployment.clone(), delay })
 }
 
 struct Runner {
@@ -64,7 +66,7 @@ impl Drop for Watch<'_> {
             if !self.over
                 && let Some(loss) = asked.progress.loss()
             {
-                self.ticket.receipt.lose(&asked.lane, loss);
+                self.ticket.receipt.lose(&asked.deployment, loss);
                 self.ticket.receipt.refused();
             }
         }
@@ -91,7 +93,7 @@ pub async fn race(
 ) -> Raced {
     let PendingAttempt { prepared, asked } = pending;
     let dropped = prepared.dropped();
-    ticket.record_sent(&asked.lane, reservation);
+    ticket.record_sent(&asked.deployment, reservation);
     let first = Runner { asked, started: ticket.context.now(), dropped };
     let runners = Runners { first, second: OnceLock::new() };
     let mut watch = Watch { runners: &runners, ticket, over: false };
@@ -102,7 +104,7 @@ pub async fn race(
         let waited = tokio::time::timeout(partner.delay, running.as_mut()).await;
         match waited {
             Ok(outcome) => Ended::First(outcome),
-            Err(_) => match compete(call, &partner.lane, reservation, ticket) {
+            Err(_) => match compete(call, &partner.deployment, reservation, ticket) {
                 None => Ended::First(running.await),
                 Some((runner, prepared)) => {
                     let asked = &runners.second.get_or_init(|| runner).asked;
@@ -121,20 +123,20 @@ pub async fn race(
 /// Prepares the second attempt, if the target and the budgets allow it.
 fn compete(
     call: &Call,
-    lane: &Arc<Lane>,
+    deployment: &Arc<Deployment>,
     reservation: &Reservation,
     ticket: &Ticket,
 ) -> Option<(Runner, outbound::PreparedRequest)> {
     let gateway = ticket.gateway();
-    let prepared = outbound::prepare(call, lane, &ticket.context).ok()?;
-    let admission = lane.health.admit(ticket.context.now()).ok()?;
+    let prepared = outbound::prepare(call, deployment, &ticket.context).ok()?;
+    let admission = deployment.health.admit(ticket.context.now()).ok()?;
     // Both attempts may have to be paid for.
     if !gateway.hedge_budget.try_hedge(ticket.context.policy().hedge_max_share) || !ticket.covers(2) {
         return None;
     }
-    ticket.journal_sent(lane, reservation);
+    ticket.journal_sent(deployment, reservation);
     let dropped = prepared.dropped();
-    let asked = ActiveAttempt::new(lane.clone(), admission, ticket);
+    let asked = ActiveAttempt::new(deployment.clone(), admission, ticket);
     Some((Runner { asked, started: ticket.context.now(), dropped }, prepared))
 }
 
@@ -176,16 +178,16 @@ fn settle(first: Runner, second: Option<Runner>, ended: Ended, ticket: &mut Tick
     ticket.receipt.waited(now.saturating_sub(first.started));
     let hedged = second.is_some();
     let conclude = |runner: Runner, outcome, ticket: &mut Ticket| {
-        ticket.receipt.switch(&runner.asked.lane, runner.dropped);
+        ticket.receipt.switch(&runner.asked.deployment, runner.dropped);
         conclude(runner.asked, outcome, now.saturating_sub(runner.started), false, ticket)
     };
     let outrun = |Runner { asked, started, .. }: Runner, ticket: &mut Ticket| {
-        let ActiveAttempt { lane, admission, progress, span_id } = asked;
+        let ActiveAttempt { deployment, admission, progress, span_id } = asked;
         let took = now.saturating_sub(started);
         admission.took_longer_than(now, took);
-        ticket.attempted(&lane, lane.attempt(0, Some(FaultCode::Outrun), took), span_id);
+        ticket.attempted(&deployment, deployment.attempt(0, Some(FaultCode::Outrun), took), span_id);
         if let Some(loss) = progress.loss() {
-            ticket.receipt.lose(&lane, loss);
+            ticket.receipt.lose(&deployment, loss);
         }
     };
     let (tried, beside) = match (ended, second) {

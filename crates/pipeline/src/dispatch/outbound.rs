@@ -18,7 +18,7 @@ use crate::accounting::ticket::Ticket;
 use crate::call::context::CallContext;
 use crate::call::previous;
 use crate::call::receive::{self, Call};
-use crate::routing::routes::{Accept, InstanceRequest, Lane};
+use crate::routing::routes::{Accept, Deployment, InstanceRequest};
 use crate::services::traces::TraceHeaders;
 use crate::streaming::{
     Continuity, PathInputs, ResponseMode, ResponsePath, Translation, WhyCanonical, resume,
@@ -43,16 +43,20 @@ impl PreparedRequest {
     }
 }
 
-pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<PreparedRequest, Fault> {
-    let target = target(call, lane);
+pub fn prepare(
+    call: &Call,
+    deployment: &Deployment,
+    context: &CallContext,
+) -> Result<PreparedRequest, Fault> {
+    let target = target(call, deployment);
     let Surface::Converse(client) = call.surface else {
         if target.vendor.paths.surface(call.surface, call.stream).is_none() {
-            return Err(unsupported(call.surface, lane));
+            return Err(unsupported(call.surface, deployment));
         }
         let native = formats::native(call.surface);
         let body = native.splice(&call.request, &target);
         let dropped = native.dropped(&call.request);
-        refuse_dropped(&dropped, lane, context)?;
+        refuse_dropped(&dropped, deployment, context)?;
         return Ok(PreparedRequest {
             surface: call.surface,
             body,
@@ -61,9 +65,9 @@ pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<Prepar
             trace_headers: Vec::new(),
         });
     };
-    let upstream = upstream(call, lane, client)?;
+    let upstream = upstream(call, deployment, client)?;
     let resumable = resume::is_resumable(call, context.policy());
-    let request = match upstream == client && !resumable && previous::goes_on_here(call, lane) {
+    let request = match upstream == client && !resumable && previous::goes_on_here(call, deployment) {
         true => Cow::Borrowed(&call.request),
         false => previous::with_history(call)?,
     };
@@ -82,7 +86,7 @@ pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<Prepar
         ResponsePath::Canonical(why) => {
             let continuity = if resumable { Continuity::Resumable } else { Continuity::Single };
             let prompt = read(call, request, client)?;
-            translate(call, lane, context, prompt, Conversion { client, upstream, why, continuity })
+            translate(call, deployment, context, prompt, Conversion { client, upstream, why, continuity })
         }
     }
 }
@@ -90,40 +94,40 @@ pub fn prepare(call: &Call, lane: &Lane, context: &CallContext) -> Result<Prepar
 /// Prepares a call with a large body on a blocking thread; returns the call with the outcome.
 pub async fn prepare_large(
     call: Box<Call>,
-    lane: Arc<Lane>,
+    deployment: Arc<Deployment>,
     ticket: &Ticket,
 ) -> Result<(Box<Call>, Result<PreparedRequest, Fault>), Fault> {
     let gateway = ticket.gateway().clone();
     let context = ticket.context.clone();
-    receive::with_call(&gateway, call, move |call| prepare(call, &lane, &context)).await
+    receive::with_call(&gateway, call, move |call| prepare(call, &deployment, &context)).await
 }
 
 /// Prepares the request for the rest of a response that broke off; `ask` builds the prompt for a target of that format.
 pub fn prepare_rest(
     call: &Call,
-    lane: &Lane,
+    deployment: &Deployment,
     context: &CallContext,
     ask: impl FnOnce(Prompt, Format) -> Prompt,
 ) -> Result<PreparedRequest, Fault> {
-    let Surface::Converse(client) = call.surface else { return Err(unsupported(call.surface, lane)) };
-    let upstream = upstream(call, lane, client)?;
+    let Surface::Converse(client) = call.surface else { return Err(unsupported(call.surface, deployment)) };
+    let upstream = upstream(call, deployment, client)?;
     let prompt = ask(read(call, previous::with_history(call)?, client)?, upstream);
     let (why, continuity) = (WhyCanonical::Continuation, Continuity::Continuation);
-    translate(call, lane, context, prompt, Conversion { client, upstream, why, continuity })
+    translate(call, deployment, context, prompt, Conversion { client, upstream, why, continuity })
 }
 
-fn target<'a>(call: &Call, lane: &'a Lane) -> Target<'a> {
+fn target<'a>(call: &Call, deployment: &'a Deployment) -> Target<'a> {
     Target {
-        model: &lane.target.model,
+        model: &deployment.target.model,
         stream: call.stream,
-        vendor: lane.instance.vendor,
-        max_output: lane.facts.as_ref().and_then(|facts| facts.max_output_tokens),
+        vendor: deployment.instance.vendor,
+        max_output: deployment.facts.as_ref().and_then(|facts| facts.max_output_tokens),
     }
 }
 
-fn upstream(call: &Call, lane: &Lane, client: Format) -> Result<Format, Fault> {
-    let format = lane.instance.vendor.format_for(client, &lane.target.model);
-    format.ok_or_else(|| unsupported(call.surface, lane))
+fn upstream(call: &Call, deployment: &Deployment, client: Format) -> Result<Format, Fault> {
+    let format = deployment.instance.vendor.format_for(client, &deployment.target.model);
+    format.ok_or_else(|| unsupported(call.surface, deployment))
 }
 
 fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt, Fault> {
@@ -143,7 +147,7 @@ struct Conversion {
 
 fn translate(
     call: &Call,
-    lane: &Lane,
+    deployment: &Deployment,
     context: &CallContext,
     prompt: Prompt,
     Conversion { client, upstream, why, continuity }: Conversion,
@@ -151,10 +155,10 @@ fn translate(
     let mut prompt = context.gateway().reasoning_states.restore(prompt, context.owner());
     let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
-    let encoded = formats::upstream(upstream).encode(&prompt, &target(call, lane))?;
-    refuse_dropped(&encoded.dropped, lane, context)?;
+    let encoded = formats::upstream(upstream).encode(&prompt, &target(call, deployment))?;
+    refuse_dropped(&encoded.dropped, deployment, context)?;
     let ids = IdGenerator::new(context.seed());
-    let (provider, model) = (lane.target.instance.clone(), lane.target.model.clone());
+    let (provider, model) = (deployment.target.instance.clone(), deployment.target.model.clone());
     let translation = Translation {
         upstream: formats::upstream(upstream),
         client: formats::client(client),
@@ -190,10 +194,10 @@ fn translate(
 }
 
 /// With `STRICT_TRANSLATION`, a parameter that cannot be translated is an error.
-fn refuse_dropped(dropped: &Dropped, lane: &Lane, context: &CallContext) -> Result<(), Fault> {
+fn refuse_dropped(dropped: &Dropped, deployment: &Deployment, context: &CallContext) -> Result<(), Fault> {
     match dropped.names().first() {
         Some(name) if context.policy().strict_translation => {
-            let target = lane.target.selector();
+            let target = deployment.target.selector();
             let message = format!("'{name}' cannot be carried to '{target}', and STRICT_TRANSLATION is on.");
             Err(fault::invalid_parameter(name.clone(), message))
         }
@@ -226,8 +230,8 @@ fn special_tools(tools: &[Tool]) -> Arc<[Tool]> {
     special.collect()
 }
 
-fn unsupported(surface: Surface, lane: &Lane) -> Fault {
-    let instance = &lane.target.instance;
+fn unsupported(surface: Surface, deployment: &Deployment) -> Fault {
+    let instance = &deployment.target.instance;
     match surface {
         Surface::Rerank => fault::unsupported(FaultCode::UnsupportedRerankOperation, "reranking", instance),
         Surface::Embeddings | Surface::EmbedContent { .. } => {
@@ -246,13 +250,15 @@ pub fn build(
     destination: Arc<egress::Destination>,
     prepared: &mut PreparedRequest,
     call: &Call,
-    lane: &Lane,
+    deployment: &Deployment,
 ) -> Outbound {
-    let core = &lane.instance;
+    let core = &deployment.instance;
     let request = InstanceRequest {
         destination,
         method: Method::POST,
-        path_and_query: core.path(prepared.surface, call.stream, &lane.target.model).unwrap_or_default(),
+        path_and_query: core
+            .path(prepared.surface, call.stream, &deployment.target.model)
+            .unwrap_or_default(),
         accept: if call.stream { Accept::Stream } else { Accept::Document },
         body: std::mem::take(&mut prepared.body).into(),
     };

@@ -6,11 +6,11 @@ use std::time::Duration;
 use domain::fault::Fault;
 
 use crate::accounting::ticket::Ticket;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::services::console::Notice;
 
 /// Reports that a call fails over to its next target.
-pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
+pub fn fallback(from: &Arc<Deployment>, to: Option<&Arc<Deployment>>, ticket: &Ticket) {
     let Some(to) = to else { return };
     let gateway = ticket.gateway();
     let notice = Notice::Fallback {
@@ -30,11 +30,11 @@ pub fn fallback(from: &Arc<Lane>, to: Option<&Arc<Lane>>, ticket: &Ticket) {
 }
 
 /// Logs a rejected credential, even if another target then serves the call: otherwise a revoked account goes unnoticed.
-pub fn auth_failed(lane: &Lane, fault: &Fault, ticket: &Ticket) {
+pub fn auth_failed(deployment: &Deployment, fault: &Fault, ticket: &Ticket) {
     tracing::warn!(
         request_id = ticket.context.request_id.as_str(),
-        provider = &*lane.target.instance,
-        model = &*lane.target.model,
+        provider = &*deployment.target.instance,
+        model = &*deployment.target.model,
         status = fault.upstream_status.map_or(fault.status, u16::from),
         reason = %fault.message,
         "provider rejected the gateway's credential"
@@ -42,10 +42,10 @@ pub fn auth_failed(lane: &Lane, fault: &Fault, ticket: &Ticket) {
 }
 
 /// Logs the start of a cooldown.
-pub fn cooldown(lane: &Lane, fault: &Fault, length: Duration) {
+pub fn cooldown(deployment: &Deployment, fault: &Fault, length: Duration) {
     tracing::info!(
-        provider = &*lane.target.instance,
-        model = &*lane.target.model,
+        provider = &*deployment.target.instance,
+        model = &*deployment.target.model,
         status = fault.upstream_status.map_or(fault.status, u16::from),
         code = %fault.code,
         cooldown = ?length,

@@ -14,7 +14,7 @@ use wire::vendors::Framing;
 use super::outbound::{self, PreparedRequest};
 use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::services::body_work::LARGE_BODY;
 use crate::services::content_encoding::{self, DecodedBody};
 use crate::streaming::{UpstreamBody, blame};
@@ -22,26 +22,29 @@ use crate::streaming::{UpstreamBody, blame};
 pub async fn send(
     prepared: &mut PreparedRequest,
     call: &Call,
-    lane: &Lane,
+    deployment: &Deployment,
     ticket: &Ticket,
 ) -> Result<(StatusCode, HeaderMap, UpstreamBody), Fault> {
-    if let Some(answer) = lane.instance.vendor.answer {
+    if let Some(answer) = deployment.instance.vendor.answer {
         let body = wire::splice::concat(&prepared.body);
-        let (gateway, framing) = (ticket.gateway(), lane.instance.vendor.framing);
+        let (gateway, framing) = (ticket.gateway(), deployment.instance.vendor.framing);
         let reply = match body.len() < LARGE_BODY {
             true => answer(&body),
             false => gateway.body_work.run(&gateway.tasks, move || answer(&body)).await?,
         };
         return Ok(built_in(reply, framing));
     }
-    let instance = &lane.target.instance;
-    let destination =
-        lane.instance.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
+    let instance = &deployment.target.instance;
+    let destination = deployment
+        .instance
+        .destination
+        .clone()
+        .map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
     let egress = &ticket.gateway().egress;
     // Conversations use HTTP/2: they are small, or streams that are read as they arrive. Other documents may be large,
     // and come faster over HTTP/1.1, because an HTTP/2 stream has a small window.
     let multiplex = matches!(prepared.surface, Surface::Converse(_));
-    let outbound = outbound::build(destination, prepared, call, lane);
+    let outbound = outbound::build(destination, prepared, call, deployment);
     let inbound =
         if multiplex { egress.send_multiplexed(outbound).await } else { egress.send(outbound).await };
     let inbound = inbound.map_err(|error| {

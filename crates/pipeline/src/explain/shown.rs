@@ -25,7 +25,7 @@ use crate::limit::{self, LimitStatus};
 use crate::routing::choose::{Candidate as _, Ranked, SelectionContext};
 use crate::routing::health::Availability;
 use crate::routing::resolve::Plan;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::services::webhooks;
 
 /// Most bytes shown of a body.
@@ -105,19 +105,19 @@ fn millis(duration: Duration) -> u64 {
 
 pub fn candidate(
     place: usize,
-    ranked: &Ranked<Arc<Lane>>,
+    ranked: &Ranked<Arc<Deployment>>,
     outlook: &TargetOutlook,
     selection: &SelectionContext,
 ) -> Candidate {
-    let lane = &ranked.choice;
-    let target = &lane.target;
+    let deployment = &ranked.choice;
+    let target = &deployment.target;
     let (availability, until) = match outlook.availability {
         Availability::Ready => ("ready", None),
         Availability::Probe => ("probe", None),
         Availability::Cooling { until, .. } => ("cooling", Some(until)),
         Availability::Open { until } => ("open", Some(until)),
     };
-    let cost = lane.cost(selection.input_tokens, selection.output_tokens);
+    let cost = deployment.cost(selection.input_tokens, selection.output_tokens);
     Candidate {
         position: place + 1,
         provider_name: target.instance.to_string(),
@@ -128,7 +128,7 @@ pub fn candidate(
         reason: ranked.reason.to_string(),
         availability,
         retry_in_ms: until.map(|until| millis(until.saturating_sub(selection.now))),
-        price_known: lane.price().is_some(),
+        price_known: deployment.price().is_some(),
         estimated_cost: cost.map(|nanos| Nanos(nanos).usd()),
         dialect: outlook.dialect.map(|dialect| match dialect {
             Dialect::Native => "native".to_owned(),
@@ -144,7 +144,7 @@ pub fn candidate(
 }
 
 pub fn decision(plan: &Plan, dry_run: &DryRun) -> Decision {
-    let selector = |place: &usize| plan.lanes[*place].target.selector();
+    let selector = |place: &usize| plan.deployments[*place].target.selector();
     Decision {
         first: dry_run.would_try.first().map(selector),
         would_try: dry_run.would_try.iter().map(selector).collect(),
@@ -153,13 +153,13 @@ pub fn decision(plan: &Plan, dry_run: &DryRun) -> Decision {
 }
 
 pub fn upstream_request(preview: RequestPreview, plan: &Plan) -> UpstreamRequest {
-    let lane = &plan.lanes[preview.place];
+    let deployment = &plan.deployments[preview.place];
     let (body, body_truncated) = body(&preview.body);
     UpstreamRequest {
-        provider_name: lane.target.instance.to_string(),
+        provider_name: deployment.target.instance.to_string(),
         method: preview.method.to_string(),
         url: preview.url,
-        headers: headers(&preview.headers, lane.instance.vendor),
+        headers: headers(&preview.headers, deployment.instance.vendor),
         body,
         body_truncated,
     }

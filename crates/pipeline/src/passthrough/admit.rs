@@ -73,7 +73,7 @@ pub(super) fn judge(
 ) -> Result<(), Fault> {
     let nameless: &[&str] = if models.is_empty() { &[""] } else { models };
     for model in nameless {
-        match access.judge(&instance.passing_lane(model)) {
+        match access.judge(&instance.passthrough_deployment(model)) {
             Err(Refusal::Provider) => return Err(Refusal::Provider.of(instance.name()).param("provider")),
             _ if stake.limited && models.is_empty() && access.caller.key().is_some() => {
                 return Err(unreadable_model());

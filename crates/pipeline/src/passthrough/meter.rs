@@ -24,7 +24,7 @@ use crate::call::ownership;
 use crate::call::response_headers::Refused;
 use crate::delivery::event_stream::{READ_ON_BYTES, READ_ON_TIME};
 use crate::responses::background;
-use crate::routing::routes::{Instance, Lane, Routes};
+use crate::routing::routes::{Deployment, Instance, Routes};
 use crate::services::audit::Masker;
 use crate::services::content_encoding::Decoder;
 
@@ -104,9 +104,9 @@ impl PassthroughMeter {
         if let Some(ticket) = &mut self.ticket {
             let duration = ticket.context.now().saturating_sub(before);
             ticket.receipt.waited(duration);
-            if let Some(lane) = ticket.receipt.lane().cloned() {
+            if let Some(deployment) = ticket.receipt.lane().cloned() {
                 let duration_us = duration.as_micros() as u64;
-                ticket.attempted(&lane, Attempt { duration_us, ..attempt }, span_id);
+                ticket.attempted(&deployment, Attempt { duration_us, ..attempt }, span_id);
             }
         }
     }
@@ -237,9 +237,9 @@ impl PassthroughMeter {
     fn concern(&mut self, model: Option<String>) {
         let model = self.model.clone().or(model);
         if let (Some(ticket), Some(model)) = (&mut self.ticket, model)
-            && ticket.receipt.lane().is_none_or(|lane| *lane.target.model != *model)
+            && ticket.receipt.lane().is_none_or(|deployment| *deployment.target.model != *model)
         {
-            ticket.receipt.concerns(&self.instance.passing_lane(&model));
+            ticket.receipt.concerns(&self.instance.passthrough_deployment(&model));
         }
     }
 
@@ -306,21 +306,25 @@ impl PassthroughMeter {
     /// model that the request names may have served, and the most expensive one is charged.
     fn charge_dearest(&mut self, usage: &Usage, answered: Option<&str>) {
         let Some(ticket) = self.ticket.as_mut().filter(|_| usage.reported_cost.is_none()) else { return };
-        let cost = |lane: &Lane| lane.charge(usage).map(|cost| cost.input + cost.output);
-        let current = ticket.receipt.lane().and_then(|lane| cost(lane));
-        let requested = ticket.receipt.lane().map(|lane| lane.target.model.to_string()).unwrap_or_default();
+        let cost = |deployment: &Deployment| deployment.charge(usage).map(|cost| cost.input + cost.output);
+        let current = ticket.receipt.lane().and_then(|deployment| cost(deployment));
+        let requested =
+            ticket.receipt.lane().map(|deployment| deployment.target.model.to_string()).unwrap_or_default();
         let mut candidates = match answered {
             Some(model) => vec![model.to_owned()],
             None => self.sent.models(),
         };
         // A dated version has the price of its base model, which the operator may have set.
         candidates.retain(|model| current.is_none() || !is_version_of(model, &requested));
-        let lanes = candidates.iter().map(|model| self.instance.passing_lane(model));
-        let dearest = lanes.filter_map(|lane| Some((cost(&lane)?, lane))).max_by_key(|(cost, _)| *cost);
-        if let Some((cost, lane)) = dearest.filter(|(cost, _)| current.is_none_or(|current| *cost > current))
+        let deployments = candidates.iter().map(|model| self.instance.passthrough_deployment(model));
+        let dearest = deployments
+            .filter_map(|deployment| Some((cost(&deployment)?, deployment)))
+            .max_by_key(|(cost, _)| *cost);
+        if let Some((cost, deployment)) =
+            dearest.filter(|(cost, _)| current.is_none_or(|current| *cost > current))
             && cost > Nanos::ZERO
         {
-            ticket.receipt.answered_by(&lane);
+            ticket.receipt.answered_by(&deployment);
         }
     }
 

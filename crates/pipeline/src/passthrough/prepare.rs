@@ -22,7 +22,7 @@ use crate::call::authenticate;
 use crate::call::ownership;
 use crate::responses;
 use crate::routing::resolve::access::Access;
-use crate::routing::routes::{Accept, Instance, InstanceRequest, Lane};
+use crate::routing::routes::{Accept, Deployment, Instance, InstanceRequest};
 use crate::snapshot::Snapshot;
 
 /// Admits the call or returns the fault it is refused with. Nothing is sent to the provider yet.
@@ -44,10 +44,11 @@ pub(super) async fn prepare(
     }
     let parent = refuse_others_objects(&caller, &address.endpoint, &wanted.method, ticket).await?;
     let restricted = check_references(&caller, &address, &mut upload, ticket)?;
-    let lanes = judge(&access, &address, &mut upload, stake, restricted).await?;
-    let lane = lanes.first().cloned().unwrap_or_else(|| address.instance.passing_lane(""));
-    ticket.receipt.names(&lane.target.model);
-    let reservation = reserve(&caller, &user_path, &address, (&lane, &lanes), &upload, ticket)?;
+    let deployments = judge(&access, &address, &mut upload, stake, restricted).await?;
+    let deployment =
+        deployments.first().cloned().unwrap_or_else(|| address.instance.passthrough_deployment(""));
+    ticket.receipt.names(&deployment.target.model);
+    let reservation = reserve(&caller, &user_path, &address, (&deployment, &deployments), &upload, ticket)?;
     let span_id = ticket.new_span_id();
     let trace = ticket.receipt.trace_headers(span_id.as_deref());
     let Address { instance, destination, endpoint, purpose, .. } = address;
@@ -61,7 +62,7 @@ pub(super) async fn prepare(
     };
     let outbound =
         instance.core.outbound(request, |own| headers::up(&arrival.headers, &own, &instance, trace));
-    Ok(Journey { instance, endpoint, lane, sent, outbound, purpose, reservation, parent, span_id })
+    Ok(Journey { instance, endpoint, deployment, sent, outbound, purpose, reservation, parent, span_id })
 }
 
 /// The provider and endpoint that a call is addressed to.
@@ -120,12 +121,12 @@ fn reserve(
     caller: &Principal,
     user_path: &UserPath,
     address: &Address,
-    (lane, named): (&Lane, &[Arc<Lane>]),
+    (deployment, named): (&Deployment, &[Arc<Deployment>]),
     upload: &Upload,
     ticket: &mut Ticket,
 ) -> Result<Reservation, Fault> {
     let Address { instance, purpose, bills, .. } = address;
-    let reservation = reservation::reservation(lane, &upload.sent(), *purpose);
+    let reservation = reservation::reservation(deployment, &upload.sent(), *purpose);
     let size = || RequestSize::of(upload.whole().as_deref(), upload.most_answers());
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
     let gateway = ticket.gateway().clone();
@@ -139,7 +140,7 @@ fn reserve(
         ticket.holds.hold(held, None, None);
     }
     if purpose.infers {
-        ticket.holds.limit_tokens(&ticket.context, || reservation.token_demand(lane))?;
+        ticket.holds.limit_tokens(&ticket.context, || reservation.token_demand(deployment))?;
     }
     Ok(reservation)
 }
@@ -164,14 +165,14 @@ async fn refuse_others_objects(
 }
 
 /// Checks that the caller may use every model that the call names; if models are limited, it must name one. Returns the
-/// lanes of these models.
+/// deployments of these models.
 async fn judge(
     access: &Access<'_>,
     address: &Address,
     upload: &mut Upload,
     stake: admit::Stake,
     restricted: bool,
-) -> Result<Vec<Arc<Lane>>, Fault> {
+) -> Result<Vec<Arc<Deployment>>, Fault> {
     let Address { instance, endpoint, .. } = address;
     upload.peek(stake.limited || stake.priced, restricted).await?;
     let in_body = upload.sent().models();
@@ -179,5 +180,5 @@ async fn judge(
         endpoint.model.as_deref().into_iter().chain(in_body.iter().map(String::as_str)).collect();
     admit::judge(access, instance, &models, stake)?;
     upload.seal().await?;
-    Ok(models.iter().map(|model| instance.passing_lane(model)).collect())
+    Ok(models.iter().map(|model| instance.passthrough_deployment(model)).collect())
 }

@@ -10,20 +10,20 @@ use super::endpoint::Purpose;
 use super::upload::Sent;
 use crate::accounting::reservation::Reservation;
 use crate::admission::reserve::{ASSUMED_WINDOW, InputSize};
-use crate::routing::routes::{Instance, Lane};
+use crate::routing::routes::{Deployment, Instance};
 
 /// The charge that applies if the process crashes during the call.
-pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reservation {
+pub(super) fn reservation(deployment: &Deployment, sent: &Sent, purpose: Purpose) -> Reservation {
     if purpose.draws {
         let usage = Usage { images: sent.answers(), estimated: true, ..Usage::default() };
-        return Reservation { cost: lane.charge(&usage), usage, ..Reservation::default() };
+        return Reservation { cost: deployment.charge(&usage), usage, ..Reservation::default() };
     }
     if !purpose.infers {
         return Reservation::default();
     }
     let input = catalog::estimate_tokens_from_bytes(sent.bytes());
     let tokens = Tokens { input, output: ASSUMED_OUTPUT, ..Tokens::default() };
-    let cost = lane.price().map(|price| catalog::cost(price, &tokens));
+    let cost = deployment.price().map(|price| catalog::cost(price, &tokens));
     Reservation { usage: Usage { tokens, estimated: true, ..Usage::default() }, cost, bound: None }
 }
 
@@ -32,23 +32,23 @@ pub(super) fn reservation(lane: &Lane, sent: &Sent, purpose: Purpose) -> Reserva
 /// may use any model of the instance.
 pub(super) fn worst(
     instance: &Instance,
-    named: &[Arc<Lane>],
+    named: &[Arc<Deployment>],
     size: &RequestSize,
     purpose: Purpose,
 ) -> Option<Nanos> {
     if named.is_empty() {
-        return instance.lanes.values().filter_map(|lane| most(lane, size, purpose)).max();
+        return instance.deployments.values().filter_map(|deployment| most(deployment, size, purpose)).max();
     }
-    named.iter().filter_map(|lane| most(lane, size, purpose)).max()
+    named.iter().filter_map(|deployment| most(deployment, size, purpose)).max()
 }
 
-fn most(lane: &Lane, size: &RequestSize, purpose: Purpose) -> Option<Nanos> {
-    let price = lane.price()?;
-    let facts = lane.facts.as_ref();
+fn most(deployment: &Deployment, size: &RequestSize, purpose: Purpose) -> Option<Nanos> {
+    let price = deployment.price()?;
+    let facts = deployment.facts.as_ref();
     let known = facts.and_then(|facts| facts.max_output_tokens);
     let output = known.unwrap_or(size.output.max(ASSUMED_OUTPUT)).saturating_mul(size.choices);
     let input = match &size.input {
-        Some(input) => input.most_tokens(lane),
+        Some(input) => input.most_tokens(deployment),
         None => facts.and_then(|facts| facts.context_window).unwrap_or(ASSUMED_WINDOW),
     };
     let images = if purpose.draws { size.choices } else { 0 };

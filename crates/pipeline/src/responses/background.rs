@@ -48,7 +48,7 @@ fn can_be_asked(ticket: &Ticket) -> bool {
     ticket
         .receipt
         .lane()
-        .is_some_and(|lane| lane.instance.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve))
+        .is_some_and(|deployment| deployment.instance.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve))
 }
 
 /// Polls for the result in a task of its own, and settles the call then, with the provider's usage. Until then the call
@@ -75,8 +75,8 @@ pub fn take_over(gateway: &Arc<Gateway>) {
         let instance = gateway.snapshot().routes.instances.get(&opening.provider_name).cloned();
         match instance {
             Some(instance) => {
-                let lane = instance.passing_lane(&opening.model);
-                wait(Ticket::take_over(gateway, opening, lane), id);
+                let deployment = instance.passthrough_deployment(&opening.model);
+                wait(Ticket::take_over(gateway, opening, deployment), id);
             }
             None => {
                 let receipt = Receipt::interrupted(opening);
@@ -126,7 +126,7 @@ fn wait(mut ticket: Box<Ticket>, id: String) {
 
 /// Polls the provider, at growing intervals, until the response has ended.
 async fn ended(ticket: &Ticket, id: &str) -> Outcome {
-    let Some(lane) = ticket.receipt.lane().cloned() else { return Outcome::Lost };
+    let Some(deployment) = ticket.receipt.lane().cloned() else { return Outcome::Lost };
     let (mut waited, mut pause) = (Duration::ZERO, SOON);
     while waited < LONGEST {
         // Sleep in short steps, so that a shutdown does not wait for the whole interval.
@@ -138,10 +138,10 @@ async fn ended(ticket: &Ticket, id: &str) -> Outcome {
         }
         waited += pause;
         pause = (pause * 2).min(SELDOM);
-        let place = (&*lane.target.instance, &*lane.instance);
+        let place = (&*deployment.target.instance, &*deployment.instance);
         match native(ticket.gateway(), place, Lifecycle::Retrieve, Method::GET, id, "").await {
             Ok(body) if !is_pending(&body) => {
-                return Outcome::Ended(named_after(&lane.target.instance, body));
+                return Outcome::Ended(named_after(&deployment.target.instance, body));
             }
             Err(Fault { status: 404, .. }) => return Outcome::Lost,
             _ => {}

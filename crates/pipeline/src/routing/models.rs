@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use crate::routing::resolve;
 use crate::routing::resolve::access::Access;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 /// A listed name and a target it resolves to.
 struct Entry {
     id: String,
-    lane: Arc<Lane>,
+    deployment: Arc<Deployment>,
     /// The name is an alias, combo or pool of the operator, not a provider's model name.
     coined: bool,
 }
@@ -46,30 +46,32 @@ pub fn retrieve_for_google(access: &Access<'_>, id: &str) -> Result<Value, Fault
 }
 
 fn entry(access: &Access<'_>, id: &str) -> Result<Entry, Fault> {
-    let lanes = resolve::candidates(access.routes, id);
+    let deployments = resolve::candidates(access.routes, id);
     // Models that the caller may not use are reported as not found.
     let called = access.called(id);
-    let lane = lanes.into_iter().find(|lane| called.permits(lane));
-    let lane = lane.ok_or_else(|| resolve::not_found(access, id))?;
+    let deployment = deployments.into_iter().find(|deployment| called.permits(deployment));
+    let deployment = deployment.ok_or_else(|| resolve::not_found(access, id))?;
     let coined = access.routes.names.holds(id);
-    Ok(Entry { id: id.to_owned(), lane, coined })
+    Ok(Entry { id: id.to_owned(), deployment, coined })
 }
 
 fn entries(access: &Access<'_>, names_only: bool) -> Vec<Entry> {
     let routes = access.routes;
     let mut entries = Vec::new();
     if !names_only {
-        let lanes = routes.lanes().filter(|lane| access.permits(lane));
-        entries.extend(lanes.map(|lane| Entry {
-            id: lane.target.selector(),
-            lane: lane.clone(),
+        let deployments = routes.deployments().filter(|deployment| access.permits(deployment));
+        entries.extend(deployments.map(|deployment| Entry {
+            id: deployment.target.selector(),
+            deployment: deployment.clone(),
             coined: false,
         }));
     }
     for name in routes.names.all() {
         let called = access.called(name);
-        if let Some(lane) = resolve::candidates(routes, name).into_iter().find(|lane| called.permits(lane)) {
-            entries.push(Entry { id: name.to_owned(), lane, coined: true });
+        if let Some(deployment) =
+            resolve::candidates(routes, name).into_iter().find(|deployment| called.permits(deployment))
+        {
+            entries.push(Entry { id: name.to_owned(), deployment, coined: true });
         }
     }
     // An alias may have the same name as a model; it is listed once.
@@ -82,22 +84,22 @@ impl Entry {
     fn for_openai(&self) -> Value {
         let owner = match self.coined {
             true => "gatehouse",
-            false => self.lane.owned_by.as_deref().unwrap_or(&self.lane.target.provider_type),
+            false => self.deployment.owned_by.as_deref().unwrap_or(&self.deployment.target.provider_type),
         };
-        json!({"id": self.id, "object": "model", "created": self.lane.created.unwrap_or(0), "owned_by": owner})
+        json!({"id": self.id, "object": "model", "created": self.deployment.created.unwrap_or(0), "owned_by": owner})
     }
 
     fn for_google(&self) -> Value {
-        let methods: &[&str] = match self.lane.mode() {
+        let methods: &[&str] = match self.deployment.mode() {
             Mode::Embedding => &["embedContent", "batchEmbedContents"],
             Mode::Chat | Mode::Completion | Mode::Other => {
                 &["generateContent", "streamGenerateContent", "countTokens"]
             }
             _ => &[],
         };
-        let facts = self.lane.facts.as_ref();
+        let facts = self.deployment.facts.as_ref();
         let mut model = json!({
-            "name": format!("models/{}", self.id), "baseModelId": &*self.lane.target.model, "version": "",
+            "name": format!("models/{}", self.id), "baseModelId": &*self.deployment.target.model, "version": "",
             "displayName": self.id, "supportedGenerationMethods": methods,
         });
         for (name, limit) in [
@@ -112,7 +114,7 @@ impl Entry {
     }
 
     fn for_anthropic(&self) -> Value {
-        let created = jiff::Timestamp::from_second(self.lane.created.unwrap_or(0)).unwrap_or_default();
+        let created = jiff::Timestamp::from_second(self.deployment.created.unwrap_or(0)).unwrap_or_default();
         json!({"type": "model", "id": self.id, "display_name": self.id, "created_at": created.to_string()})
     }
 }

@@ -11,23 +11,23 @@ use domain::fault::{self, Fault};
 use wire::vendors;
 
 use crate::routing::choose::{self, Ranked, SelectionContext};
-use crate::routing::routes::{Lane, Routes};
+use crate::routing::routes::{Deployment, Routes};
 
 use crate::policy::{Fallback, FallbackMode};
 use access::Access;
 use fallback::Asks;
-use names::{Finder, Lanes, Through};
+use names::{Deployments, Finder, Through};
 use trail::Trail;
 
 /// Targets in the order in which they are tried. Not empty.
 #[derive(Clone)]
 pub struct Plan {
-    pub lanes: Vec<Arc<Lane>>,
+    pub deployments: Vec<Arc<Deployment>>,
 }
 
 impl Plan {
-    pub fn first(&self) -> Option<&Arc<Lane>> {
-        self.lanes.first()
+    pub fn first(&self) -> Option<&Arc<Deployment>> {
+        self.deployments.first()
     }
 }
 
@@ -46,9 +46,9 @@ pub struct Asking<'a> {
 
 /// The targets that may serve a call, not yet ranked.
 pub struct Resolved {
-    choice: Lanes,
+    choice: Deployments,
     /// Tried after all targets of `choice` have failed.
-    fallbacks: Vec<Arc<Lane>>,
+    fallbacks: Vec<Arc<Deployment>>,
     mode: FallbackMode,
 }
 
@@ -76,18 +76,18 @@ pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, 
 
 impl Resolved {
     /// Ranks the targets in the order in which they are tried, with reasons.
-    pub fn ranked(&self, selection: &SelectionContext) -> Vec<Ranked<Arc<Lane>>> {
+    pub fn ranked(&self, selection: &SelectionContext) -> Vec<Ranked<Arc<Deployment>>> {
         let mut ranked = choose::rank(&self.choice, selection);
-        let further = self.fallbacks.iter().map(|lane| Ranked {
-            choice: lane.clone(),
+        let further = self.fallbacks.iter().map(|deployment| Ranked {
+            choice: deployment.clone(),
             score: None,
             reason: "tried when the others have failed".into(),
         });
         ranked.extend(further);
         if ranked.len() > 1 {
-            let mut seen: Vec<Arc<Lane>> = Vec::with_capacity(ranked.len());
+            let mut seen: Vec<Arc<Deployment>> = Vec::with_capacity(ranked.len());
             ranked.retain(|candidate| {
-                let new = !seen.iter().any(|lane| lane.target == candidate.choice.target);
+                let new = !seen.iter().any(|deployment| deployment.target == candidate.choice.target);
                 seen.push(candidate.choice.clone());
                 new
             });
@@ -100,17 +100,19 @@ impl Resolved {
 
     pub fn plan(self, selection: impl FnOnce() -> SelectionContext) -> Plan {
         match self.choice {
-            choose::Choice::One(lane) if self.fallbacks.is_empty() => Plan { lanes: vec![lane] },
+            choose::Choice::One(deployment) if self.fallbacks.is_empty() => {
+                Plan { deployments: vec![deployment] }
+            }
             _ => {
                 let ranked = self.ranked(&selection());
-                Plan { lanes: ranked.into_iter().map(|candidate| candidate.choice).collect() }
+                Plan { deployments: ranked.into_iter().map(|candidate| candidate.choice).collect() }
             }
         }
     }
 }
 
 /// All targets of a selector, regardless of access; empty if it resolves to none.
-pub fn candidates(routes: &Routes, selector: &str) -> Vec<Arc<Lane>> {
+pub fn candidates(routes: &Routes, selector: &str) -> Vec<Arc<Deployment>> {
     let choice = Finder { routes, bound: None, trail: &mut () }.find(selector, Through::ALL);
     choice.as_ref().map(names::leaves).unwrap_or_default()
 }
@@ -121,10 +123,10 @@ pub fn not_found(access: &Access<'_>, model: &str) -> Fault {
     if is_absent_demo(routes, model) {
         return fault::demo_model_not_found(model);
     }
-    let usable = |lane: &Lane| access.permits(lane);
+    let usable = |deployment: &Deployment| access.permits(deployment);
     let usable_name = |name: &str| {
         let access = access.called(name);
-        candidates(routes, name).iter().any(|lane| access.permits(lane))
+        candidates(routes, name).iter().any(|deployment| access.permits(deployment))
     };
     fault::model_not_found(model, &routes.nearest(model, &usable, &usable_name))
 }
@@ -142,7 +144,7 @@ fn is_absent_demo(routes: &Routes, model: &str) -> bool {
     })
 }
 
-fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
+fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<Deployments, Fault> {
     let Access { routes, caller, .. } = asking.access;
     let pool = caller.key().and_then(|key| key.provider_pool.as_deref());
     let bound = pool.and_then(|pool| routes.names.pools.get(pool));
@@ -158,7 +160,11 @@ fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<La
 }
 
 /// Resolves a model at the pool, instance or type that the body names.
-fn hinted(finder: &mut Finder<'_, impl Trail>, model: &str, hint: &str) -> Result<Option<Lanes>, Fault> {
+fn hinted(
+    finder: &mut Finder<'_, impl Trail>,
+    model: &str,
+    hint: &str,
+) -> Result<Option<Deployments>, Fault> {
     let routes = finder.routes;
     let pool = routes.names.pools.get(hint);
     let instances = match pool {
@@ -174,18 +180,20 @@ fn hinted(finder: &mut Finder<'_, impl Trail>, model: &str, hint: &str) -> Resul
     finder.trail.note("hint", || format!("the request names the provider '{hint}'"));
     if routes.names.combos.contains_key(model) || routes.names.aliases.contains_key(model) {
         let found = finder.find(model, Through::ALL);
-        let at_hint = |lane: &Arc<Lane>| instances.iter().any(|at| at.name() == &*lane.target.instance);
-        return Ok(found.and_then(|choice| names::prune(choice, &mut |lane| at_hint(lane))));
+        let at_hint = |deployment: &Arc<Deployment>| {
+            instances.iter().any(|at| at.name() == &*deployment.target.instance)
+        };
+        return Ok(found.and_then(|choice| names::prune(choice, &mut |deployment| at_hint(deployment))));
     }
     let model = model.strip_prefix(hint).and_then(|rest| rest.strip_prefix('/')).unwrap_or(model);
     Ok(match pool {
-        Some(pool) => names::pool_lanes(routes, pool, |instance| instance.lane(model)),
-        None => names::in_order(instances.iter().filter_map(|instance| instance.lane(model)).collect()),
+        Some(pool) => names::pool_deployments(routes, pool, |instance| instance.deployment(model)),
+        None => names::in_order(instances.iter().filter_map(|instance| instance.deployment(model)).collect()),
     })
 }
 
 /// Resolves a model at one forced instance, whatever provider the selector names.
-fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> Result<Lanes, Fault> {
+fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> Result<Deployments, Fault> {
     let instance = routes.instances.get(name).filter(|instance| instance.provider.enabled);
     let instance = instance.ok_or_else(|| {
         let known: Vec<&str> = routes.instances.keys().map(String::as_str).collect();
@@ -197,23 +205,23 @@ fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> R
     trail.note("forced", || format!("X-Gateway-Force-Provider names '{name}'"));
     let mut finder = Finder { routes, bound: None, trail };
     let meant = finder.find(model, Through::ALL).map(|choice| names::leaves(&choice)).unwrap_or_default();
-    let mut models = meant.iter().map(|lane| &*lane.target.model).chain([model]);
-    let lane = models.find_map(|model| instance.lane(model));
-    lane.map(names::Lanes::One).ok_or_else(|| fault::model_not_found(model, &[]))
+    let mut models = meant.iter().map(|deployment| &*deployment.target.model).chain([model]);
+    let deployment = models.find_map(|model| instance.deployment(model));
+    deployment.map(names::Deployments::One).ok_or_else(|| fault::model_not_found(model, &[]))
 }
 
 /// Keeps the targets that the caller may use. If none is left, the fault is that of the first refusal.
 fn permitted(
-    choice: Lanes,
+    choice: Deployments,
     access: &Access<'_>,
     model: &str,
     trail: &mut impl Trail,
-) -> Result<Lanes, Fault> {
+) -> Result<Deployments, Fault> {
     let mut first = None;
-    let kept = names::prune(choice, &mut |lane| match access.judge(lane) {
+    let kept = names::prune(choice, &mut |deployment| match access.judge(deployment) {
         Ok(()) => true,
         Err(refusal) => {
-            trail.note("refused", || format!("{}: {}", lane.target.selector(), refusal.code()));
+            trail.note("refused", || format!("{}: {}", deployment.target.selector(), refusal.code()));
             first.get_or_insert(refusal);
             false
         }

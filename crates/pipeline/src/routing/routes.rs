@@ -48,12 +48,12 @@ pub struct Instance {
     pub core: Arc<InstanceConfig>,
     /// Address and path of the model list, if the vendor has one.
     pub discovery: Result<Option<(Arc<Destination>, String)>, String>,
-    pub lanes: BTreeMap<Arc<str>, Arc<Lane>>,
+    pub deployments: BTreeMap<Arc<str>, Arc<Deployment>>,
     /// The provider or the operator has listed the models; others do not exist.
     pub authoritative: bool,
 }
 
-/// The part of an instance that its lanes share.
+/// The part of an instance that its deployments share.
 pub struct InstanceConfig {
     pub vendor: &'static Vendor,
     /// The address, or the reason it cannot be used.
@@ -72,7 +72,7 @@ pub struct InstanceConfig {
 }
 
 /// One model at one instance, with all data about it that is the same for every call.
-pub struct Lane {
+pub struct Deployment {
     pub target: Target,
     pub instance: Arc<InstanceConfig>,
     /// Facts from the catalogue with overrides applied. Their price is the one in force.
@@ -124,7 +124,7 @@ fn encoded(model: &str) -> String {
     path
 }
 
-impl Lane {
+impl Deployment {
     /// An attempt at this target, for the receipt.
     pub fn attempt(&self, status: u16, error: Option<FaultCode>, duration: Duration) -> Attempt {
         Attempt {
@@ -204,7 +204,7 @@ fn charge(price: &Price, tokens: &Tokens, images: u64) -> Cost {
     }
 }
 
-impl Candidate for Arc<Lane> {
+impl Candidate for Arc<Deployment> {
     fn health(&self) -> &Health {
         &self.health
     }
@@ -225,10 +225,10 @@ impl Instance {
         &self.provider.name
     }
 
-    /// The lane for a passthrough call, including unlisted models and calls without a model.
-    pub fn passing_lane(&self, model: &str) -> Arc<Lane> {
+    /// The deployment for a passthrough call, including unlisted models and calls without a model.
+    pub fn passthrough_deployment(&self, model: &str) -> Arc<Deployment> {
         let unlisted = || Arc::new(compile::unlisted(&self.provider, &self.core, model));
-        self.lanes.get(model).cloned().unwrap_or_else(unlisted)
+        self.deployments.get(model).cloned().unwrap_or_else(unlisted)
     }
 
     /// Whether some of its models are denied to this user path.
@@ -238,27 +238,30 @@ impl Instance {
 
     /// The health of all listed models, and of unlisted ones that were called.
     pub fn health(&self) -> Vec<(String, Arc<Health>)> {
-        let listed = self.lanes.values().map(|lane| (lane.target.model.to_string(), lane.health.clone()));
+        let listed = self
+            .deployments
+            .values()
+            .map(|deployment| (deployment.target.model.to_string(), deployment.health.clone()));
         let mut all: Vec<_> = listed.chain(self.core.health.unlisted_models()).collect();
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         all
     }
 
     /// The default model: the first one configured, else the vendor's first, else the only one.
-    pub fn own_model(&self) -> Option<Arc<Lane>> {
+    pub fn own_model(&self) -> Option<Arc<Deployment>> {
         let named = self.provider.models.first().map(String::as_str);
         let first = named.or(self.core.vendor.models.first().copied());
         match first {
-            Some(model) => self.lane(model),
-            None if self.lanes.len() == 1 => self.lanes.values().next().cloned(),
+            Some(model) => self.deployment(model),
+            None if self.deployments.len() == 1 => self.deployments.values().next().cloned(),
             None => None,
         }
     }
 
-    /// The lane for a model. Unlisted models are accepted only while the list of models is not known.
-    pub fn lane(&self, model: &str) -> Option<Arc<Lane>> {
-        if let Some(lane) = self.lanes.get(model) {
-            return Some(lane.clone());
+    /// The deployment for a model. Unlisted models are accepted only while the list of models is not known.
+    pub fn deployment(&self, model: &str) -> Option<Arc<Deployment>> {
+        if let Some(deployment) = self.deployments.get(model) {
+            return Some(deployment.clone());
         }
         let open = !self.authoritative && !model.is_empty() && model.len() <= LONGEST_NAME;
         open.then(|| Arc::new(compile::unlisted(&self.provider, &self.core, model)))
@@ -276,7 +279,7 @@ pub struct Routes {
     pub instances: BTreeMap<String, Arc<Instance>>,
     /// Enabled instances, in order of priority, then name.
     by_type: HashMap<String, Vec<Arc<Instance>>>,
-    by_model: HashMap<Arc<str>, Vec<Arc<Lane>>>,
+    by_model: HashMap<Arc<str>, Vec<Arc<Deployment>>>,
     /// Instances whose list of models is not known.
     unlisted: Vec<Arc<Instance>>,
     /// Pools, combos and aliases.
@@ -315,22 +318,22 @@ impl Routes {
         Pricing { effective, base, tariff }
     }
 
-    /// The lanes that list this model id, in order of priority.
-    pub fn listing(&self, model: &str) -> Vec<Arc<Lane>> {
+    /// The deployments that list this model id, in order of priority.
+    pub fn listing(&self, model: &str) -> Vec<Arc<Deployment>> {
         self.by_model.get(model).cloned().unwrap_or_default()
     }
 
-    /// The lanes that serve this model id, in order of priority. If none lists it and exactly one instance has an
+    /// The deployments that serve this model id, in order of priority. If none lists it and exactly one instance has an
     /// unknown list of models, that instance is tried.
-    pub fn serving(&self, model: &str) -> Vec<Arc<Lane>> {
-        if let Some(lanes) = self.by_model.get(model) {
-            return lanes.clone();
+    pub fn serving(&self, model: &str) -> Vec<Arc<Deployment>> {
+        if let Some(deployments) = self.by_model.get(model) {
+            return deployments.clone();
         }
         // A model of a built-in vendor is never sent to another provider.
         let prefix = model.split_once('/').and_then(|(prefix, _)| vendors::find(prefix));
         let built_in = prefix.is_some_and(|vendor| vendor.answer.is_some());
         match self.unlisted.as_slice() {
-            [instance] if !built_in => instance.lane(model).into_iter().collect(),
+            [instance] if !built_in => instance.deployment(model).into_iter().collect(),
             _ => Vec::new(),
         }
     }
@@ -339,7 +342,7 @@ impl Routes {
     pub fn nearest(
         &self,
         model: &str,
-        usable: &dyn Fn(&Lane) -> bool,
+        usable: &dyn Fn(&Deployment) -> bool,
         usable_name: &dyn Fn(&str) -> bool,
     ) -> Vec<String> {
         // Edit distance costs the product of both lengths, so long texts and large differences in length are ruled out
@@ -353,9 +356,9 @@ impl Routes {
             let near = text.len().abs_diff(name.len()) <= bound;
             near.then(|| strsim::damerau_levenshtein(text, name)).filter(|distance| *distance <= bound)
         };
-        let models = self.lanes().filter_map(|lane| {
-            let distance = distance(bare, &lane.target.model)?;
-            usable(lane).then(|| (distance, lane.target.selector()))
+        let models = self.deployments().filter_map(|deployment| {
+            let distance = distance(bare, &deployment.target.model)?;
+            usable(deployment).then(|| (distance, deployment.target.selector()))
         });
         let names = self.names.all().filter_map(|name| {
             let distance = distance(model, name)?;
@@ -366,18 +369,18 @@ impl Routes {
         scored.into_iter().take(3).map(|(_, name)| name).collect()
     }
 
-    /// All lanes of enabled instances, in order of priority.
-    pub fn lanes_by_priority(&self) -> impl Iterator<Item = &Arc<Lane>> {
+    /// All deployments of enabled instances, in order of priority.
+    pub fn deployments_by_priority(&self) -> impl Iterator<Item = &Arc<Deployment>> {
         let mut instances: Vec<_> =
             self.instances.values().filter(|instance| instance.provider.enabled).collect();
         instances.sort_by_key(|instance| instance.provider.priority);
-        instances.into_iter().flat_map(|instance| instance.lanes.values())
+        instances.into_iter().flat_map(|instance| instance.deployments.values())
     }
 
-    pub fn lanes(&self) -> impl Iterator<Item = &Arc<Lane>> {
+    pub fn deployments(&self) -> impl Iterator<Item = &Arc<Deployment>> {
         self.instances
             .values()
             .filter(|instance| instance.provider.enabled)
-            .flat_map(|instance| instance.lanes.values())
+            .flat_map(|instance| instance.deployments.values())
     }
 }

@@ -26,7 +26,7 @@ use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::gateway::Gateway;
 use crate::routing::health::Admission;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::services::audit::Recording;
 
 /// The time to wait for the end of a completed stream before its connection is closed.
@@ -38,7 +38,7 @@ const MOST_HELD: usize = 1 << 20;
 pub struct UpstreamStream {
     body: Option<UpstreamBody>,
     splitter: Splitter,
-    lane: Arc<Lane>,
+    deployment: Arc<Deployment>,
     /// The client's API format.
     format: Format,
     mode: StreamMode,
@@ -91,7 +91,7 @@ struct NativeRelay {
 impl UpstreamStream {
     pub fn new(
         body: UpstreamBody,
-        lane: Arc<Lane>,
+        deployment: Arc<Deployment>,
         response_mode: ResponseMode,
         call: &Call,
         ticket: &Ticket,
@@ -116,11 +116,11 @@ impl UpstreamStream {
             }
         };
         let policy = ticket.context.policy();
-        let idle_timeout = policy.at(&lane.instance.limits).idle_timeout;
+        let idle_timeout = policy.at(&deployment.instance.limits).idle_timeout;
         Self {
             body: Some(body),
-            splitter: lane.instance.vendor.framing.splitter(policy.event_limit),
-            lane,
+            splitter: deployment.instance.vendor.framing.splitter(policy.event_limit),
+            deployment,
             format: call.surface.format(),
             mode,
             outgoing: VecDeque::new(),
@@ -232,7 +232,7 @@ impl UpstreamStream {
     }
 
     pub fn instance(&self) -> &str {
-        &self.lane.target.instance
+        &self.deployment.target.instance
     }
 
     pub fn take(&mut self) -> Option<Bytes> {
@@ -266,7 +266,7 @@ impl UpstreamStream {
         let Some(body) = &mut self.body else { return Poll::Ready(()) };
         match std::task::ready!(body.poll_next(context)) {
             Some(Ok(chunk)) => self.absorb(chunk),
-            Some(Err(error)) => self.give_up(interrupted(&self.lane.target.instance, &error)),
+            Some(Err(error)) => self.give_up(interrupted(&self.deployment.target.instance, &error)),
             None => self.body_ended(),
         }
         Poll::Ready(())
@@ -282,7 +282,7 @@ impl UpstreamStream {
         }
         let outcome = match &mut self.mode {
             StreamMode::Native(mode) if mode.finished && mode.native.ends_with_the_body() => Ok(()),
-            StreamMode::Native(_) => Err(fault::upstream_interrupted(&self.lane.target.instance)),
+            StreamMode::Native(_) => Err(fault::upstream_interrupted(&self.deployment.target.instance)),
             StreamMode::Translated(translated) => translated.close(),
         };
         self.collect();
@@ -307,7 +307,7 @@ impl UpstreamStream {
                 Ok(None) => break,
                 Err(_) => {
                     self.give_up(fault::upstream_invalid_response(
-                        &self.lane.target.instance,
+                        &self.deployment.target.instance,
                         "an event is too long",
                     ));
                     break;
@@ -422,7 +422,7 @@ impl UpstreamStream {
         let data = event.data();
         if !is_whole(&data) {
             self.give_up(fault::upstream_invalid_response(
-                &self.lane.target.instance,
+                &self.deployment.target.instance,
                 "an event is not JSON",
             ));
             return false;
@@ -456,7 +456,7 @@ impl UpstreamStream {
                 true
             }
             Class::Error | Class::Failed => {
-                let fault = native.read_stream_error(&data, &self.lane.target.instance);
+                let fault = native.read_stream_error(&data, &self.deployment.target.instance);
                 self.give_up(fault);
                 false
             }
@@ -479,7 +479,7 @@ impl UpstreamStream {
             StreamMode::Native(mode) => {
                 let broken = Broken {
                     id: self.provider_id.as_deref().unwrap_or_default(),
-                    model: &self.lane.target.model,
+                    model: &self.deployment.target.model,
                     created: self.created,
                     sequence: mode.events,
                 };

@@ -292,8 +292,8 @@ fn health(luck: &mut Luck, routes: &Routes) -> Vec<Admission> {
     let mut under_way = Vec::new();
     for instance in routes.instances.values() {
         let names = luck.some(&MODELS, 70);
-        for lane in names.iter().filter_map(|model| instance.lane(model)) {
-            let health = &lane.health;
+        for deployment in names.iter().filter_map(|model| instance.deployment(model)) {
+            let health = &deployment.health;
             let admitted = |at: Duration| health.admit(at).ok();
             for _ in 0..luck.between(0, 4) {
                 let latency = Duration::from_millis(luck.between(1, 900));

@@ -1,4 +1,4 @@
-//! Tests of overrides and provider limits on lanes.
+//! Tests of overrides and provider limits on deployments.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -32,8 +32,8 @@ fn house(list: &[(&str, Value)]) -> Routes {
 
 #[track_caller]
 fn permits(routes: &Routes, (instance, model): (&str, &str), path: &str, default: bool) -> bool {
-    let lane = routes.instances[instance].lane(model).unwrap();
-    lane.permits(&UserPath::parse(path).unwrap(), default)
+    let deployment = routes.instances[instance].deployment(model).unwrap();
+    deployment.permits(&UserPath::parse(path).unwrap(), default)
 }
 
 #[test]
@@ -84,34 +84,36 @@ fn overrides_say_who_may_use_a_model() {
         (&[("lab/secret", off())], ("lab", "secret"), "/", [false, false]),
         (&[("lab/secret", off())], ("lab", "other"), "/", [true, false]),
     ];
-    for (list, lane, path, expected) in table {
+    for (list, deployment, path, expected) in table {
         let routes = house(list);
-        let found = [true, false].map(|default| permits(&routes, *lane, path, default));
-        assert_eq!(found, *expected, "{list:?} {lane:?} {path}");
+        let found = [true, false].map(|default| permits(&routes, *deployment, path, default));
+        assert_eq!(found, *expected, "{list:?} {deployment:?} {path}");
     }
 }
 
 #[test]
 fn a_forwarded_call_is_judged_by_the_same_override() {
     let routes = house(&[("lab/secret", json!({"enabled": false}))]);
-    let lane = routes.instances["lab"].passing_lane("secret");
-    assert!(!lane.permits(&UserPath::root(), true));
+    let deployment = routes.instances["lab"].passthrough_deployment("secret");
+    assert!(!deployment.permits(&UserPath::root(), true));
 }
 
 #[test]
-fn what_the_operator_knows_is_on_the_lane() {
+fn facts_and_overrides_are_on_the_deployment() {
     let body = json!({"metadata": {"display_name": "Five", "context_window": 1000, "max_output_tokens": 10,
         "capabilities": {"vision": false, "smell": true}}});
     let routes = house(&[("openai/gpt-5", body)]);
     let plain = compile(&[place("openai", "openai", Some(&["gpt-5"]))]);
-    let (before, lane) =
-        (plain.instances["openai"].lane("gpt-5").unwrap(), routes.instances["openai"].lane("gpt-5").unwrap());
+    let (before, deployment) = (
+        plain.instances["openai"].deployment("gpt-5").unwrap(),
+        routes.instances["openai"].deployment("gpt-5").unwrap(),
+    );
     assert!(before.access.is_none() && before.facts.as_ref().unwrap().abilities.vision);
-    let facts = lane.facts.as_ref().unwrap();
+    let facts = deployment.facts.as_ref().unwrap();
     assert_eq!((facts.context_window, facts.max_output_tokens), (Some(1000), Some(10)));
     assert!(!facts.abilities.vision && facts.abilities.tools);
-    assert_eq!(lane.price(), before.price());
-    let access = lane.access.as_ref().unwrap();
+    assert_eq!(deployment.price(), before.price());
+    let access = deployment.access.as_ref().unwrap();
     assert_eq!((access.display_name.as_deref(), &*access.override_selector), (Some("Five"), "openai/gpt-5"));
     assert_eq!(access.extra_capabilities, BTreeMap::from([("smell".to_owned(), true)]));
 }

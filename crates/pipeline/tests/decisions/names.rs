@@ -96,7 +96,7 @@ fn plan(caller: &Principal, fallback: Fallback, model: &str) -> Result<Vec<Strin
         output_tokens: 1,
         mode: SelectionMode::Live,
     };
-    Ok(resolved.plan(|| now).lanes.iter().map(|lane| lane.target.selector()).collect())
+    Ok(resolved.plan(|| now).deployments.iter().map(|deployment| deployment.target.selector()).collect())
 }
 
 #[track_caller]

@@ -1,4 +1,4 @@
-//! Tests of the operator's prices on lanes, and of models without a price.
+//! Tests of the operator's prices on deployments, and of models without a price.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,12 +34,12 @@ fn house(list: &[(&str, Value)]) -> Routes {
 
 /// The input rate, and the version of the price.
 fn found(routes: &Routes, instance: &str, model: &str) -> Option<(i64, Option<String>)> {
-    let lane = routes.instances[instance].lane(model).unwrap();
-    let version = lane.pricing_version().map(str::to_owned);
-    // The price without a lane is the same.
-    let pricing = routes.pricing(instance, &lane.target.provider_type, model);
-    assert_eq!(pricing.effective.as_ref(), lane.price());
-    Some((lane.price()?.input.0, version))
+    let deployment = routes.instances[instance].deployment(model).unwrap();
+    let version = deployment.pricing_version().map(str::to_owned);
+    // The price without a deployment is the same.
+    let pricing = routes.pricing(instance, &deployment.target.provider_type, model);
+    assert_eq!(pricing.effective.as_ref(), deployment.price());
+    Some((deployment.price()?.input.0, version))
 }
 
 #[test]
@@ -67,17 +67,17 @@ fn the_instances_own_price_wins_over_its_types() {
 #[test]
 fn what_is_not_named_stays_and_half_a_price_is_none() {
     let plain = house(&[]);
-    let before = plain.instances["openai"].lane("gpt-5").unwrap();
+    let before = plain.instances["openai"].deployment("gpt-5").unwrap();
     let routes =
         house(&[("openai/gpt-5", json!({"output_per_mtok": 99})), ("lab/own", json!({"input_per_mtok": 1}))]);
-    let lane = routes.instances["openai"].lane("gpt-5").unwrap();
-    let (was, is) = (before.price().unwrap(), lane.price().unwrap());
+    let deployment = routes.instances["openai"].deployment("gpt-5").unwrap();
+    let (was, is) = (before.price().unwrap(), deployment.price().unwrap());
     assert_eq!((is.input, is.cache_read), (was.input, was.cache_read));
     assert_eq!(is.output, Rate(99_000_000_000));
-    let (facts, known) = (lane.facts.as_ref().unwrap(), before.facts.as_ref().unwrap());
+    let (facts, known) = (deployment.facts.as_ref().unwrap(), before.facts.as_ref().unwrap());
     assert_eq!((facts.context_window, facts.abilities), (known.context_window, known.abilities));
     assert_eq!(found(&routes, "lab", "own"), None);
-    let half = routes.instances["lab"].lane("own").unwrap();
+    let half = routes.instances["lab"].deployment("own").unwrap();
     assert_eq!(half.pricing_version(), None);
 }
 
@@ -102,10 +102,10 @@ fn a_provider_that_is_gone_still_has_its_prices() {
 #[test]
 fn without_a_token_there_is_no_charge() {
     let routes = house(&[("lab/own", json!({"per_request": 0.5}))]);
-    let lane = routes.instances["lab"].lane("own").unwrap();
-    assert_eq!(lane.charge(&Usage::default()), Some(Cost::default()));
+    let deployment = routes.instances["lab"].deployment("own").unwrap();
+    assert_eq!(deployment.charge(&Usage::default()), Some(Cost::default()));
     let one = Usage { tokens: Tokens { output: 1, ..Tokens::default() }, ..Usage::default() };
-    assert_eq!(lane.charge(&one).map(Cost::total), Some(Nanos(500_000_000)));
+    assert_eq!(deployment.charge(&one).map(Cost::total), Some(Nanos(500_000_000)));
 }
 
 #[test]
@@ -120,10 +120,13 @@ fn what_has_no_price_may_be_refused() {
     ] {
         let policy = Policy { unpriced_denied: denied, ..Policy::default() };
         let access = Access::new(&policy, &snapshot.routes, &caller, &root);
-        let lane = snapshot.routes.instances[instance].lane(model).unwrap();
-        assert_eq!(access.judge(&lane), expected, "{denied} {instance}/{model}");
+        let deployment = snapshot.routes.instances[instance].deployment(model).unwrap();
+        assert_eq!(access.judge(&deployment), expected, "{denied} {instance}/{model}");
     }
     let closed = Policy { unpriced_denied: true, models_enabled_by_default: false, ..Policy::default() };
-    let lane = snapshot.routes.instances["lab"].lane("own").unwrap();
-    assert_eq!(Access::new(&closed, &snapshot.routes, &caller, &root).judge(&lane), Err(Refusal::Override));
+    let deployment = snapshot.routes.instances["lab"].deployment("own").unwrap();
+    assert_eq!(
+        Access::new(&closed, &snapshot.routes, &caller, &root).judge(&deployment),
+        Err(Refusal::Override)
+    );
 }

@@ -52,7 +52,11 @@ fn plan(
     if let Some(hint) = hint {
         body["provider"] = Value::from(hint);
     }
-    Ok(planned(snapshot, caller, &body)?.lanes.iter().map(|lane| lane.target.selector()).collect())
+    Ok(planned(snapshot, caller, &body)?
+        .deployments
+        .iter()
+        .map(|deployment| deployment.target.selector())
+        .collect())
 }
 
 type Expected<'a> = Result<&'a [&'a str], (u16, &'a str)>;
@@ -228,18 +232,18 @@ proptest! {
         match planned(&snapshot, &caller, &json!({"model": model, "messages": [1]})) {
             Err(fault) => prop_assert!([403, 404].contains(&fault.status)),
             Ok(plan) => {
-                prop_assert!(!plan.lanes.is_empty());
-                for lane in &plan.lanes {
-                    let target = &lane.target;
+                prop_assert!(!plan.deployments.is_empty());
+                for deployment in &plan.deployments {
+                    let target = &deployment.target;
                     prop_assert!(snapshot.routes.instances[&*target.instance].provider.enabled);
-                    prop_assert_eq!(lane.judge(&lists, false), Verdict::Allowed);
+                    prop_assert_eq!(deployment.judge(&lists, false), Verdict::Allowed);
                     prop_assert!(model.ends_with(&*target.model));
                 }
                 // The name of an instance leads to that instance, or to one that lists the whole text as a model.
                 if let Some((prefix, _)) = model.split_once('/')
                     && snapshot.routes.instances.contains_key(prefix)
                 {
-                    prop_assert!(plan.lanes.iter().all(|lane| &*lane.target.instance == prefix || &*lane.target.model == model));
+                    prop_assert!(plan.deployments.iter().all(|deployment| &*deployment.target.instance == prefix || &*deployment.target.model == model));
                 }
             }
         }

@@ -46,12 +46,16 @@ pub async fn list(
 ) -> Result<Response, Problem> {
     let wanted = category(&pairs)?;
     let fits = |found: Category| wanted.is_none_or(|wanted| wanted == found);
-    let lanes: Vec<_> =
-        authorized.snapshot.routes.lanes().filter(|lane| fits(lane.mode().category())).collect();
+    let deployments: Vec<_> = authorized
+        .snapshot
+        .routes
+        .deployments()
+        .filter(|deployment| fits(deployment.mode().category()))
+        .collect();
     let default_enabled = app.gateway.policy.models_enabled_by_default;
     let entries: Vec<ModelEntry> =
-        lanes.iter().take(MOST).map(|lane| entry::show(lane, default_enabled)).collect();
-    Ok(([("x-total-count", lanes.len().to_string())], Json(entries)).into_response())
+        deployments.iter().take(MOST).map(|deployment| entry::show(deployment, default_enabled)).collect();
+    Ok(([("x-total-count", deployments.len().to_string())], Json(entries)).into_response())
 }
 
 /// Count the models of each category.
@@ -60,7 +64,7 @@ pub async fn list(
     security(("bearer" = ["admin:models:read"])))]
 pub async fn categories(authorized: Authorized<Read<Models>>) -> Json<Vec<CategoryCount>> {
     let found: Vec<Category> =
-        authorized.snapshot.routes.lanes().map(|lane| lane.mode().category()).collect();
+        authorized.snapshot.routes.deployments().map(|deployment| deployment.mode().category()).collect();
     let all = CategoryCount { category: ALL, display_name: "All", count: found.len() };
     let count = |category: &Category| CategoryCount {
         category: category.as_str(),

@@ -10,7 +10,7 @@ use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
 use domain::resources::provider::Provider;
 use pipeline::routing::resolve;
-use pipeline::routing::routes::{Instance, Lane, Routes};
+use pipeline::routing::routes::{Deployment, Instance, Routes};
 use store::StoreError;
 
 use crate::App;
@@ -81,12 +81,12 @@ impl Names {
         if let Some((prefix, model)) = selector.split_once('/')
             && let Some(pool) = self.pools.get(prefix)
         {
-            return members(&self.routes, pool, |instance| instance.lane(model)).ok_or_else(|| {
+            return members(&self.routes, pool, |instance| instance.deployment(model)).ok_or_else(|| {
                 format!("No enabled member of the pool '{prefix}' serves '{model}'.{}", self.near(selector))
             });
         }
-        let lanes = resolve::candidates(&self.routes, selector);
-        if lanes.is_empty() { Err(self.lost(selector)) } else { Ok(selectors(&lanes)) }
+        let deployments = resolve::candidates(&self.routes, selector);
+        if deployments.is_empty() { Err(self.lost(selector)) } else { Ok(selectors(&deployments)) }
     }
 
     fn lost(&self, selector: &str) -> String {
@@ -130,16 +130,16 @@ impl Names {
 fn members(
     routes: &Routes,
     pool: &Pool,
-    lane: impl Fn(&Instance) -> Option<Arc<Lane>>,
+    deployment: impl Fn(&Instance) -> Option<Arc<Deployment>>,
 ) -> Option<Vec<String>> {
     let instances = pool.members.iter().filter_map(|member| routes.instances.get(member));
     let enabled = instances.filter(|instance| instance.provider.enabled);
-    let lanes: Vec<_> = enabled.filter_map(|instance| lane(instance)).collect();
-    (!lanes.is_empty()).then(|| selectors(&lanes))
+    let deployments: Vec<_> = enabled.filter_map(|instance| deployment(instance)).collect();
+    (!deployments.is_empty()).then(|| selectors(&deployments))
 }
 
-fn selectors(lanes: &[Arc<Lane>]) -> Vec<String> {
-    lanes.iter().map(|lane| lane.target.selector()).collect()
+fn selectors(deployments: &[Arc<Deployment>]) -> Vec<String> {
+    deployments.iter().map(|deployment| deployment.target.selector()).collect()
 }
 
 async fn stored<T: Resource>(app: &App) -> Result<BTreeMap<String, T>, StoreError> {

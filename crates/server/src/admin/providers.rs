@@ -229,7 +229,7 @@ pub async fn test(
     let instance = find(&authorized.snapshot.routes.instances, &name)?;
     let started = app.gateway.clock.tick();
     let asked = match instance.core.vendor.answer {
-        Some(_) => Ok(instance.lanes.len()),
+        Some(_) => Ok(instance.deployments.len()),
         None => inventory::ask(&instance, &app.gateway.egress).await.map(|models| models.len()),
     };
     let latency_ms = app.gateway.clock.tick().saturating_sub(started).as_millis() as u64;

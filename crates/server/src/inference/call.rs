@@ -6,7 +6,7 @@ use domain::call::Surface;
 use pipeline::call::arrival::Arrival;
 
 use crate::App;
-use crate::azure::{Deployment, RewrittenFrom};
+use crate::azure::{AzureDeployment, RewrittenFrom};
 use crate::fault::Problem;
 use crate::request_context::{Outgoing, RequestContext};
 
@@ -24,7 +24,7 @@ pub fn arrival(
     parts: http::request::Parts,
     endpoint: Endpoint,
 ) -> Arrival {
-    let addressed = parts.extensions.get::<Deployment>().map(|deployment| (deployment.0.clone(), None));
+    let addressed = parts.extensions.get::<AzureDeployment>().map(|deployment| (deployment.0.clone(), None));
     let written = parts.extensions.get::<RewrittenFrom>().map_or(&parts.uri, |original| &original.0);
     Arrival {
         request_id: context.request_id,

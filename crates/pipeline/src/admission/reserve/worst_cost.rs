@@ -9,7 +9,7 @@ use super::{InputSize, counted_input, longest_output, reported_input};
 use crate::budgets::ReportedPrefixes;
 use crate::call::receive::Call;
 use crate::routing::resolve::Plan;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 pub struct WorstCost {
     targets: Vec<TargetInput>,
@@ -24,7 +24,7 @@ pub struct WorstCost {
 
 /// A target with a price, and the most input tokens that it can bill.
 struct TargetInput {
-    lane: Arc<Lane>,
+    deployment: Arc<Deployment>,
     input: u64,
 }
 
@@ -32,8 +32,11 @@ impl WorstCost {
     pub fn new(plan: &Plan, call: &Call) -> Self {
         let shape = call.shape();
         let size = InputSize::of(shape.content, shape.stored_context);
-        let priced = plan.lanes.iter().filter(|lane| lane.price().is_some());
-        let target = |lane: &Arc<Lane>| TargetInput { lane: lane.clone(), input: size.most_tokens(lane) };
+        let priced = plan.deployments.iter().filter(|deployment| deployment.price().is_some());
+        let target = |deployment: &Arc<Deployment>| TargetInput {
+            deployment: deployment.clone(),
+            input: size.most_tokens(deployment),
+        };
         Self {
             targets: priced.map(target).collect(),
             has_more_input: size.has_more,
@@ -51,15 +54,17 @@ impl WorstCost {
         if !self.generates {
             return None;
         }
-        let known = |lane: &Arc<Lane>| lane.facts.as_ref().and_then(|facts| facts.max_output_tokens);
-        self.asked.or_else(|| plan.lanes.iter().filter_map(known).min())
+        let known = |deployment: &Arc<Deployment>| {
+            deployment.facts.as_ref().and_then(|facts| facts.max_output_tokens)
+        };
+        self.asked.or_else(|| plan.deployments.iter().filter_map(known).min())
     }
 
     /// The maximum cost of a request with this output limit; none if no target has a price.
     pub fn at(&self, bound: Option<u64>) -> Option<Nanos> {
-        let costs = self.targets.iter().filter_map(|TargetInput { lane, input }| {
-            let output = longest_output(lane, bound, self.reasoning).saturating_mul(self.answers);
-            Some(catalog::bound(lane.price()?, *input, output, self.incurs))
+        let costs = self.targets.iter().filter_map(|TargetInput { deployment, input }| {
+            let output = longest_output(deployment, bound, self.reasoning).saturating_mul(self.answers);
+            Some(catalog::bound(deployment.price()?, *input, output, self.incurs))
         });
         costs.max()
     }
@@ -87,9 +92,10 @@ impl WorstCost {
             return false;
         }
         let mut changed = false;
-        for TargetInput { lane, input } in &mut self.targets {
-            let reported = reported_input(lane, &call.request.body, prefixes);
-            let counted = if reported.is_some() { reported } else { counted_input(lane, &call.request.body) };
+        for TargetInput { deployment, input } in &mut self.targets {
+            let reported = reported_input(deployment, &call.request.body, prefixes);
+            let counted =
+                if reported.is_some() { reported } else { counted_input(deployment, &call.request.body) };
             if let Some(counted) = counted.filter(|counted| *counted < *input) {
                 (*input, changed) = (counted, true);
             }

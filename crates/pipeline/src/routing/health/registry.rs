@@ -45,7 +45,7 @@ impl InstanceHealth {
             return health.clone();
         }
         if unlisted.len() >= MOST_UNLISTED {
-            // An entry that only the map holds is not in use by any lane.
+            // An entry that only the map holds is not in use by any deployment.
             unlisted.retain(|_, health| Arc::strong_count(health) > 1);
         }
         unlisted.entry(model.to_owned()).or_default().clone()

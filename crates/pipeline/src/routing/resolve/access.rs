@@ -6,7 +6,7 @@ use domain::principal::Principal;
 use domain::user_path::UserPath;
 
 use crate::policy::Policy;
-use crate::routing::routes::{Lane, Routes};
+use crate::routing::routes::{Deployment, Routes};
 
 /// The inputs that decide whether a caller may use a target.
 #[derive(Clone, Copy)]
@@ -74,31 +74,31 @@ impl<'a> Access<'a> {
 
     /// Checks whether the caller may use a target. The price is checked last, so that callers learn about missing
     /// prices only for models they may use.
-    pub fn judge(&self, lane: &Lane) -> Result<(), Refusal> {
-        self.admits(lane)?;
-        if self.unpriced_denied && lane.price().is_none() { Err(Refusal::Unpriced) } else { Ok(()) }
+    pub fn judge(&self, deployment: &Deployment) -> Result<(), Refusal> {
+        self.admits(deployment)?;
+        if self.unpriced_denied && deployment.price().is_none() { Err(Refusal::Unpriced) } else { Ok(()) }
     }
 
-    fn admits(&self, lane: &Lane) -> Result<(), Refusal> {
-        if !lane.permits(self.user_path, self.enabled_by_default) {
+    fn admits(&self, deployment: &Deployment) -> Result<(), Refusal> {
+        if !deployment.permits(self.user_path, self.enabled_by_default) {
             return Err(Refusal::Override);
         }
         let Some(key) = self.caller.key() else { return Ok(()) };
         if let Some(name) = &key.provider_pool {
             let pool = self.routes.names.pools.get(&**name);
-            let member = |name: &String| **name == *lane.target.instance;
+            let member = |name: &String| **name == *deployment.target.instance;
             if !pool.is_some_and(|pool| pool.document.members.iter().any(member)) {
                 return Err(Refusal::Provider);
             }
         }
-        match lane.judge(&key.lists, self.by_name) {
+        match deployment.judge(&key.lists, self.by_name) {
             Verdict::Allowed => Ok(()),
             Verdict::ProviderDenied => Err(Refusal::Provider),
             Verdict::ModelDenied => Err(Refusal::Model),
         }
     }
 
-    pub fn permits(&self, lane: &Lane) -> bool {
-        self.judge(lane).is_ok()
+    pub fn permits(&self, deployment: &Deployment) -> bool {
+        self.judge(deployment).is_ok()
     }
 }

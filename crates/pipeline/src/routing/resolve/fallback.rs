@@ -5,10 +5,10 @@ use std::sync::Arc;
 use domain::model::Abilities;
 
 use super::Asking;
-use super::names::{self, Finder, Lanes, Through};
+use super::names::{self, Deployments, Finder, Through};
 use super::trail::Trail;
 use crate::policy::{Fallback, FallbackMode};
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 /// The most automatic fallback targets per call.
 const MOST: usize = 5;
@@ -34,7 +34,12 @@ impl Needs {
     }
 }
 
-pub fn further(asking: &Asking<'_>, model: &str, choice: &Lanes, trail: &mut impl Trail) -> Vec<Arc<Lane>> {
+pub fn further(
+    asking: &Asking<'_>,
+    model: &str,
+    choice: &Deployments,
+    trail: &mut impl Trail,
+) -> Vec<Arc<Deployment>> {
     let Fallback { mode, rules } = asking.fallback;
     if *mode == FallbackMode::Off || (*mode == FallbackMode::Manual && rules.is_empty()) {
         return Vec::new();
@@ -47,10 +52,17 @@ pub fn further(asking: &Asking<'_>, model: &str, choice: &Lanes, trail: &mut imp
     found
 }
 
-fn by_rule(asking: &Asking<'_>, model: &str, named: &[Arc<Lane>], trail: &mut impl Trail) -> Vec<Arc<Lane>> {
+fn by_rule(
+    asking: &Asking<'_>,
+    model: &str,
+    named: &[Arc<Deployment>],
+    trail: &mut impl Trail,
+) -> Vec<Arc<Deployment>> {
     let concerned = |selector: &str| {
         selector == model
-            || named.iter().any(|lane| *lane.target.model == *selector || lane.target.selector() == selector)
+            || named.iter().any(|deployment| {
+                *deployment.target.model == *selector || deployment.target.selector() == selector
+            })
     };
     let routes = asking.access.routes;
     let mut found = Vec::new();
@@ -58,34 +70,35 @@ fn by_rule(asking: &Asking<'_>, model: &str, named: &[Arc<Lane>], trail: &mut im
         trail.note("fallback_rule", || format!("'{selector}' → {}", others.join(", ")));
         for other in others {
             let choice = Finder { routes, bound: None, trail: &mut () }.find(other, Through::ALL);
-            let lanes = choice.iter().flat_map(names::leaves);
-            found.extend(lanes.filter(|lane| asking.access.permits(lane)));
+            let deployments = choice.iter().flat_map(names::leaves);
+            found.extend(deployments.filter(|deployment| asking.access.permits(deployment)));
         }
     }
     found
 }
 
 /// The same model at other instances, then models of its family that have the required capabilities.
-fn alike(asking: &Asking<'_>, named: &[Arc<Lane>], trail: &mut impl Trail) -> Vec<Arc<Lane>> {
+fn alike(asking: &Asking<'_>, named: &[Arc<Deployment>], trail: &mut impl Trail) -> Vec<Arc<Deployment>> {
     let Some(first) = named.first() else { return Vec::new() };
     let routes = asking.access.routes;
     let mut found = routes.listing(&first.target.model);
     let (family, mode) = (first.family(), first.mode());
     let needs = asking.needs.needs();
-    let relative = |lane: &&Arc<Lane>| {
-        lane.target.model != first.target.model
+    let relative = |deployment: &&Arc<Deployment>| {
+        deployment.target.model != first.target.model
             && family.is_some()
-            && lane.family() == family
-            && lane.mode() == mode
-            && lane.facts.as_ref().is_some_and(|facts| needs.are_met_by(facts.abilities))
+            && deployment.family() == family
+            && deployment.mode() == mode
+            && deployment.facts.as_ref().is_some_and(|facts| needs.are_met_by(facts.abilities))
     };
-    found.extend(routes.lanes_by_priority().filter(relative).cloned());
-    found
-        .retain(|lane| !named.iter().any(|known| known.target == lane.target) && asking.access.permits(lane));
+    found.extend(routes.deployments_by_priority().filter(relative).cloned());
+    found.retain(|deployment| {
+        !named.iter().any(|known| known.target == deployment.target) && asking.access.permits(deployment)
+    });
     found.truncate(MOST);
     if !found.is_empty() {
         trail.note("fallback_auto", || {
-            found.iter().map(|lane| lane.target.selector()).collect::<Vec<_>>().join(", ")
+            found.iter().map(|deployment| deployment.target.selector()).collect::<Vec<_>>().join(", ")
         });
     }
     found

@@ -9,9 +9,9 @@ use domain::strategy::Strategy;
 use super::trail::Trail;
 use crate::routing::choose::{Choice, Group, Member};
 use crate::routing::names::Named;
-use crate::routing::routes::{Instance, Lane, Routes};
+use crate::routing::routes::{Deployment, Instance, Routes};
 
-pub type Lanes = Choice<Arc<Lane>>;
+pub type Deployments = Choice<Arc<Deployment>>;
 
 /// The kinds of name that a selector may still resolve through. A combo is entered at most once, and an alias at most
 /// once before and once inside it, so that resolution cannot loop.
@@ -33,7 +33,7 @@ pub struct Finder<'a, T> {
 }
 
 impl<T: Trail> Finder<'_, T> {
-    pub fn find(&mut self, selector: &str, through: Through) -> Option<Lanes> {
+    pub fn find(&mut self, selector: &str, through: Through) -> Option<Deployments> {
         let names = &self.routes.names;
         if through.combos
             && let Some(combo) = names.combos.get(selector)
@@ -48,12 +48,12 @@ impl<T: Trail> Finder<'_, T> {
         }
         if let Some(pool) = names.pools.get(selector) {
             self.trail.note("pool", || format!("'{selector}': each member with its first model"));
-            return pool_lanes(self.routes, pool, |instance| instance.own_model());
+            return pool_deployments(self.routes, pool, |instance| instance.own_model());
         }
         if let Some((prefix, model)) = selector.split_once('/') {
             if let Some(pool) = names.pools.get(prefix) {
                 self.trail.note("pool", || format!("'{model}' in the pool '{prefix}'"));
-                return pool_lanes(self.routes, pool, |instance| instance.lane(model));
+                return pool_deployments(self.routes, pool, |instance| instance.deployment(model));
             }
             if self.routes.knows(prefix) {
                 return self.at_provider(selector, prefix, model);
@@ -62,7 +62,7 @@ impl<T: Trail> Finder<'_, T> {
         self.anywhere(selector)
     }
 
-    fn combo(&mut self, combo: &Named<Combo>) -> Option<Lanes> {
+    fn combo(&mut self, combo: &Named<Combo>) -> Option<Deployments> {
         let document = &combo.document;
         self.trail.note("combo", || format!("'{}': {}", combo.name, document.selectors.join(", ")));
         // A combo member may be an alias, even if the combo was itself reached through an alias.
@@ -78,65 +78,68 @@ impl<T: Trail> Finder<'_, T> {
         group(members, &combo.name, document.strategy, true, &combo.turn)
     }
 
-    fn at_provider(&mut self, selector: &str, prefix: &str, model: &str) -> Option<Lanes> {
+    fn at_provider(&mut self, selector: &str, prefix: &str, model: &str) -> Option<Deployments> {
         let kind = if self.routes.instances.contains_key(prefix) { "instance" } else { "type" };
         let instances = self.routes.instances_named(prefix);
-        let lanes: Vec<_> = instances.iter().filter_map(|instance| instance.lane(model)).collect();
-        if !lanes.is_empty() {
+        let deployments: Vec<_> =
+            instances.iter().filter_map(|instance| instance.deployment(model)).collect();
+        if !deployments.is_empty() {
             self.trail.note(kind, || format!("'{model}' at '{prefix}'"));
-            return in_order(lanes);
+            return in_order(deployments);
         }
         // `openai/gpt-5` may also be a whole id that another provider lists. Only a listed id counts: a call for a
         // disabled instance must not be served by an instance that merely accepts any model.
-        let lanes = self.routes.listing(selector);
-        if !lanes.is_empty() {
+        let deployments = self.routes.listing(selector);
+        if !deployments.is_empty() {
             self.trail.note("whole_id", || format!("'{selector}' is a model's whole id"));
         }
-        in_order(lanes)
+        in_order(deployments)
     }
 
-    fn anywhere(&mut self, model: &str) -> Option<Lanes> {
+    fn anywhere(&mut self, model: &str) -> Option<Deployments> {
         if let Some(pool) = self.bound
-            && let Some(lanes) = pool_lanes(self.routes, pool, |instance| instance.lane(model))
+            && let Some(deployments) =
+                pool_deployments(self.routes, pool, |instance| instance.deployment(model))
         {
             self.trail.note("bare_model", || format!("'{model}' in the key's pool '{}'", pool.name));
-            return Some(lanes);
+            return Some(deployments);
         }
-        let lanes = self.routes.serving(model);
-        if !lanes.is_empty() {
+        let deployments = self.routes.serving(model);
+        if !deployments.is_empty() {
             let kind = if model.contains('/') { "whole_id" } else { "bare_model" };
-            self.trail.note(kind, || format!("'{model}' at {} in order of priority", places(&lanes)));
+            self.trail.note(kind, || format!("'{model}' at {} in order of priority", places(&deployments)));
         }
-        in_order(lanes)
+        in_order(deployments)
     }
 }
 
-fn places(lanes: &[Arc<Lane>]) -> String {
-    let names: Vec<_> = lanes.iter().map(|lane| format!("'{}'", lane.target.instance)).collect();
+fn places(deployments: &[Arc<Deployment>]) -> String {
+    let names: Vec<_> =
+        deployments.iter().map(|deployment| format!("'{}'", deployment.target.instance)).collect();
     names.join(", ")
 }
 
-pub fn pool_lanes(
+pub fn pool_deployments(
     routes: &Routes,
     pool: &Named<Pool>,
-    lane: impl Fn(&Instance) -> Option<Arc<Lane>>,
-) -> Option<Lanes> {
+    deployment: impl Fn(&Instance) -> Option<Arc<Deployment>>,
+) -> Option<Deployments> {
     let document = &pool.document;
     let members = document.members.iter().filter_map(|name| {
         let instance = routes.instances.get(name).filter(|instance| instance.provider.enabled)?;
         let weight = document.weights.get(name).copied().unwrap_or(1.0);
-        lane(instance).map(|lane| Member { weight, choice: Choice::One(lane) })
+        deployment(instance).map(|deployment| Member { weight, choice: Choice::One(deployment) })
     });
     group(members.collect(), &pool.name, document.strategy, document.health_aware, &pool.turn)
 }
 
 fn group(
-    mut members: Vec<Member<Arc<Lane>>>,
+    mut members: Vec<Member<Arc<Deployment>>>,
     name: &Arc<str>,
     strategy: Strategy,
     health_aware: bool,
     turn: &Arc<crate::routing::choose::RoundRobinCursor>,
-) -> Option<Lanes> {
+) -> Option<Deployments> {
     match members.len() {
         0 => None,
         1 => members.pop().map(|member| member.choice),
@@ -147,19 +150,22 @@ fn group(
     }
 }
 
-/// Groups lanes of several instances, to be tried in the given order of priority.
-pub fn in_order(mut lanes: Vec<Arc<Lane>>) -> Option<Lanes> {
-    if lanes.len() < 2 {
-        return lanes.pop().map(Choice::One);
+/// Groups deployments of several instances, to be tried in the given order of priority.
+pub fn in_order(mut deployments: Vec<Arc<Deployment>>) -> Option<Deployments> {
+    if deployments.len() < 2 {
+        return deployments.pop().map(Choice::One);
     }
-    let members = lanes.into_iter().map(|lane| Member { weight: 1.0, choice: Choice::One(lane) }).collect();
+    let members = deployments
+        .into_iter()
+        .map(|deployment| Member { weight: 1.0, choice: Choice::One(deployment) })
+        .collect();
     group(members, &"priority".into(), Strategy::PrimaryFallback, true, &Arc::default())
 }
 
 /// Removes the targets that `keep` rejects; none if nothing is left.
-pub fn prune(choice: Lanes, keep: &mut impl FnMut(&Arc<Lane>) -> bool) -> Option<Lanes> {
+pub fn prune(choice: Deployments, keep: &mut impl FnMut(&Arc<Deployment>) -> bool) -> Option<Deployments> {
     match choice {
-        Choice::One(lane) => keep(&lane).then_some(Choice::One(lane)),
+        Choice::One(deployment) => keep(&deployment).then_some(Choice::One(deployment)),
         Choice::Among(group) => {
             let kept = group.members.into_iter().filter_map(|member| {
                 let weight = member.weight;
@@ -172,9 +178,9 @@ pub fn prune(choice: Lanes, keep: &mut impl FnMut(&Arc<Lane>) -> bool) -> Option
 }
 
 /// All targets of a choice, in order.
-pub fn leaves(choice: &Lanes) -> Vec<Arc<Lane>> {
+pub fn leaves(choice: &Deployments) -> Vec<Arc<Deployment>> {
     match choice {
-        Choice::One(lane) => vec![lane.clone()],
+        Choice::One(deployment) => vec![deployment.clone()],
         Choice::Among(group) => group.members.iter().flat_map(|member| leaves(&member.choice)).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! Model overrides, compiled for lanes: access rules and display metadata.
+//! Model overrides, compiled for deployments: access rules and display metadata.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use domain::user_path::UserPath;
 
 use super::facts;
 
-/// The override of one lane.
+/// The override of one deployment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Access {
     pub enabled: bool,

@@ -15,7 +15,7 @@ use wire::vendors::{self, Vendor};
 use super::access::Overrides;
 use super::instance_request::InstanceHeaders;
 use super::prices::{Prices, Whose};
-use super::{Instance, InstanceConfig, Lane, Limits, Routes, facts};
+use super::{Deployment, Instance, InstanceConfig, Limits, Routes, facts};
 use crate::routing::health::{Health, HealthRegistry};
 use crate::routing::inventory::Listing;
 use crate::services::metrics::{Metrics, TargetMetrics, UNLISTED};
@@ -45,8 +45,8 @@ pub fn compile(providers: &[(Provider, ProviderSource)], ground: &CompileInputs<
         routes.instances.values().filter(|instance| instance.provider.enabled).cloned().collect();
     enabled.sort_by_key(|instance| (instance.provider.priority, instance.provider.name.clone()));
     for instance in enabled {
-        for (model, lane) in &instance.lanes {
-            routes.by_model.entry(model.clone()).or_default().push(lane.clone());
+        for (model, deployment) in &instance.deployments {
+            routes.by_model.entry(model.clone()).or_default().push(deployment.clone());
         }
         if !instance.authoritative && instance.core.destination.is_ok() {
             routes.unlisted.push(instance.clone());
@@ -89,11 +89,15 @@ fn instance(
     });
     let listing = ground.listings.get(&provider.name);
     let known = listing.is_some_and(|listing| listing.known);
-    let mut lanes = BTreeMap::new();
+    let mut deployments = BTreeMap::new();
     let mut add = |model: &str, created: Option<i64>, owned_by: Option<String>| {
         let metrics = metrics.target(&provider.name, model);
-        let lane = Lane { created, owned_by, ..lane(provider, &core, model, metrics, health.listed(model)) };
-        lanes.insert(lane.target.model.clone(), Arc::new(lane));
+        let deployment = Deployment {
+            created,
+            owned_by,
+            ..deployment(provider, &core, model, metrics, health.listed(model))
+        };
+        deployments.insert(deployment.target.model.clone(), Arc::new(deployment));
     };
     vendor.models.iter().for_each(|model| add(model, None, None));
     if !known && provider.models.is_empty() {
@@ -104,21 +108,21 @@ fn instance(
         add(&model.id, model.created, model.owned_by.clone());
     }
     let authoritative = known || !provider.models.is_empty() || vendor.answer.is_some();
-    Instance { provider: provider.clone(), source, core, discovery, lanes, authoritative }
+    Instance { provider: provider.clone(), source, core, discovery, deployments, authoritative }
 }
 
-/// The lane of an unlisted model.
-pub fn unlisted(provider: &Provider, core: &Arc<InstanceConfig>, model: &str) -> Lane {
-    lane(provider, core, model, core.unlisted_metrics.clone(), core.health.unlisted(model))
+/// The deployment of an unlisted model.
+pub fn unlisted(provider: &Provider, core: &Arc<InstanceConfig>, model: &str) -> Deployment {
+    deployment(provider, core, model, core.unlisted_metrics.clone(), core.health.unlisted(model))
 }
 
-fn lane(
+fn deployment(
     provider: &Provider,
     core: &Arc<InstanceConfig>,
     model: &str,
     metrics: Arc<TargetMetrics>,
     health: Arc<Health>,
-) -> Lane {
+) -> Deployment {
     let target = Target {
         instance: provider.name.as_str().into(),
         provider_type: provider.provider_type.as_str().into(),
@@ -146,7 +150,7 @@ fn lane(
             facts::priced(facts, &tariff.price, base, model)
         }
     };
-    Lane {
+    Deployment {
         provider_header: header(&target.instance),
         model_header: header(&target.selector()),
         facts,

@@ -7,7 +7,7 @@ use crate::call::effective_policy::EffectivePolicy;
 use crate::call::previous;
 use crate::call::receive::Call;
 use crate::routing::resolve::Plan;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 
 /// Maximum number of resumptions per stream.
 const MAX_RESUMPTIONS: u32 = 3;
@@ -15,7 +15,7 @@ const MAX_RESUMPTIONS: u32 = 3;
 /// The state needed to continue a stream at another target; created only if resuming is enabled.
 pub struct Resumable {
     pub call: Box<Call>,
-    pub lanes: Vec<Arc<Lane>>,
+    pub deployments: Vec<Arc<Deployment>>,
     pub reservation: Reservation,
     pub resumed: u32,
 }
@@ -31,13 +31,13 @@ pub fn is_resumable(call: &Call, policy: &EffectivePolicy) -> bool {
 }
 
 /// The targets that could continue a stream, if resuming is enabled.
-pub fn targets(plan: &Plan, policy: &EffectivePolicy) -> Option<Vec<Arc<Lane>>> {
-    policy.resume_streams.then(|| plan.lanes.clone())
+pub fn targets(plan: &Plan, policy: &EffectivePolicy) -> Option<Vec<Arc<Deployment>>> {
+    policy.resume_streams.then(|| plan.deployments.clone())
 }
 
 impl Resumable {
-    pub fn new(call: Box<Call>, lanes: Vec<Arc<Lane>>, reservation: Reservation) -> Self {
-        Self { call, lanes, reservation, resumed: 0 }
+    pub fn new(call: Box<Call>, deployments: Vec<Arc<Deployment>>, reservation: Reservation) -> Self {
+        Self { call, deployments, reservation, resumed: 0 }
     }
 
     pub fn can_resume(&self) -> bool {
@@ -49,8 +49,8 @@ impl Resumable {
     }
 
     /// Moves the failed target to the end.
-    pub fn order(&mut self, dead: Option<&Arc<Lane>>) {
+    pub fn order(&mut self, dead: Option<&Arc<Deployment>>) {
         let Some(dead) = dead else { return };
-        self.lanes.sort_by_key(|lane| Arc::ptr_eq(lane, dead));
+        self.deployments.sort_by_key(|deployment| Arc::ptr_eq(deployment, dead));
     }
 }

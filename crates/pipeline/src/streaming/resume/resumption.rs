@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use super::{Overlap, Resumable};
 use crate::accounting::ticket::Ticket;
-use crate::routing::routes::Lane;
+use crate::routing::routes::Deployment;
 use crate::streaming::UpstreamStream;
 
 /// The ticket of the stream and, if a target continues it, the continuation.
@@ -25,7 +25,7 @@ pub type Resuming = Pin<Box<dyn Future<Output = Resumed> + Send>>;
 pub struct ContinuationRequest<'a> {
     pub resumable: &'a Resumable,
     pub so_far: &'a Reply,
-    pub lane: &'a Arc<Lane>,
+    pub deployment: &'a Arc<Deployment>,
     pub ticket: &'a mut Ticket,
     pub deadline: Instant,
 }
@@ -58,12 +58,12 @@ pub async fn resume(
     ticket.receipt.carry_over(&so_far, &ticket.context.gateway().tasks).await;
     let failed = ticket.receipt.lane().cloned();
     resumable.order(failed.as_ref());
-    let limits = resumable.lanes.iter().map(|lane| &lane.instance.limits);
+    let limits = resumable.deployments.iter().map(|deployment| &deployment.instance.limits);
     let deadline = Instant::now() + ticket.context.policy().call_timeout(limits);
     // An empty continuation: either the model has not understood, or nothing was left to say. It is accepted if no
     // other target has more.
     let mut nothing = None;
-    for lane in resumable.lanes.clone() {
+    for deployment in resumable.deployments.clone() {
         // An empty continuation has to be paid for, too.
         if Instant::now() >= deadline || !ticket.covers(1 + u32::from(nothing.is_some())) {
             break;
@@ -71,26 +71,26 @@ pub async fn resume(
         let asked = ContinuationRequest {
             resumable: &resumable,
             so_far: &so_far,
-            lane: &lane,
+            deployment: &deployment,
             ticket: &mut ticket,
             deadline,
         };
         let Some(mut rest) = request(asked).await else { continue };
         if rest.stream.is_empty_continuation() && !rest.may_be_empty {
             if nothing.is_some() {
-                ticket.receipt.lose(&lane, rest.stream.loss());
+                ticket.receipt.lose(&deployment, rest.stream.loss());
             } else {
-                nothing = Some((lane, rest));
+                nothing = Some((deployment, rest));
             }
             continue;
         }
-        if let Some((lane, mut discarded)) = nothing {
-            ticket.receipt.lose(&lane, discarded.stream.loss());
+        if let Some((deployment, mut discarded)) = nothing {
+            ticket.receipt.lose(&deployment, discarded.stream.loss());
         }
         return joined(resumable, ticket, rest);
     }
-    if let Some((lane, rest)) = nothing {
-        ticket.receipt.answered_by(&lane);
+    if let Some((deployment, rest)) = nothing {
+        ticket.receipt.answered_by(&deployment);
         return joined(resumable, ticket, rest);
     }
     if let Some(failed) = failed {

@@ -36,7 +36,7 @@ impl UpstreamStream {
         translated.join(*rest, overlap, earlier, resumable.resumed());
         self.body = next.body;
         self.splitter = next.splitter;
-        self.lane = next.lane;
+        self.deployment = next.deployment;
         self.ended = next.ended;
         self.fault = None;
         if let Some(fault) = next.fault {
@@ -79,7 +79,7 @@ impl UpstreamStream {
             && fault.is_failure()
         {
             let transition = admission.failed(ticket.context.now(), fault.code.as_str());
-            ticket.gateway().report_transition(&self.lane, transition);
+            ticket.gateway().report_transition(&self.deployment, transition);
         }
     }
 

@@ -38,9 +38,9 @@ fn is_provider(routes: &Routes, entry: &str) -> bool {
 }
 
 fn is_model(routes: &Routes, entry: &str) -> bool {
-    let mut lanes = routes.lanes();
-    lanes.any(|lane| {
-        let target = &lane.target;
+    let mut deployments = routes.deployments();
+    deployments.any(|deployment| {
+        let target = &deployment.target;
         matches(entry, &target.model)
             || matches(entry, &target.selector())
             || matches(entry, &format!("{}/{}", target.provider_type, target.model))

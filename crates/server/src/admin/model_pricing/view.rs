@@ -85,19 +85,19 @@ pub fn is_known(routes: &Routes, selector: &str) -> bool {
         return false;
     };
     match routes.instances.get(provider) {
-        Some(instance) => instance.lanes.contains_key(model) || !instance.authoritative,
+        Some(instance) => instance.deployments.contains_key(model) || !instance.authoritative,
         None => {
-            let of_type = |lane: &&std::sync::Arc<pipeline::routing::routes::Lane>| {
-                *lane.target.provider_type == *provider && *lane.target.model == *model
+            let of_type = |deployment: &&std::sync::Arc<pipeline::routing::routes::Deployment>| {
+                *deployment.target.provider_type == *provider && *deployment.target.model == *model
             };
-            base(routes, selector).is_some() || routes.lanes().any(|lane| of_type(&lane))
+            base(routes, selector).is_some() || routes.deployments().any(|deployment| of_type(&deployment))
         }
     }
 }
 
 /// Lists the prices of all listed models and all operator prices that match `wanted` (selector, instance, type).
 pub fn all(routes: &Routes, wanted: impl Fn(&str, &str, &str) -> bool) -> Vec<PriceView> {
-    let listed = routes.lanes().map(|lane| lane.target.selector());
+    let listed = routes.deployments().map(|deployment| deployment.target.selector());
     let own = routes.prices.iter().map(|(selector, _)| selector.clone());
     let mut views = BTreeMap::new();
     for selector in listed.chain(own) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use domain::model::{Category, Mode};
 use domain::resources::model_price::ModelPrice;
-use pipeline::routing::routes::{Access, Lane};
+use pipeline::routing::routes::{Access, Deployment};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -66,9 +66,9 @@ pub struct AppliedOverride {
     pub user_paths: Vec<String>,
 }
 
-pub fn show(lane: &Lane, default_enabled: bool) -> ModelEntry {
-    let target = &lane.target;
-    let owned_by = lane.owned_by.as_deref().unwrap_or(&target.provider_type);
+pub fn show(deployment: &Deployment, default_enabled: bool) -> ModelEntry {
+    let target = &deployment.target;
+    let owned_by = deployment.owned_by.as_deref().unwrap_or(&target.provider_type);
     ModelEntry {
         selector: target.selector(),
         provider_type: target.provider_type.to_string(),
@@ -77,27 +77,27 @@ pub fn show(lane: &Lane, default_enabled: bool) -> ModelEntry {
             id: target.model.to_string(),
             object: "model",
             owned_by: owned_by.to_owned(),
-            created: lane.created.unwrap_or(0),
-            metadata: metadata(lane),
+            created: deployment.created.unwrap_or(0),
+            metadata: metadata(deployment),
         },
-        access: access(lane.access.as_deref(), default_enabled),
+        access: access(deployment.access.as_deref(), default_enabled),
     }
 }
 
-fn metadata(lane: &Lane) -> ModelMetadata {
-    let (facts, said, mode) = (lane.facts.as_deref(), lane.access.as_deref(), lane.mode());
+fn metadata(deployment: &Deployment) -> ModelMetadata {
+    let (facts, said, mode) = (deployment.facts.as_deref(), deployment.access.as_deref(), deployment.mode());
     let abilities = facts.into_iter().flat_map(|facts| facts.abilities.names());
     let known = abilities.map(|name| (name.to_owned(), true));
     let extra = said.into_iter().flat_map(|said| said.extra_capabilities.clone());
     ModelMetadata {
         display_name: said.and_then(|said| said.display_name.clone()),
-        family: lane.family(),
+        family: deployment.family(),
         modes: vec![mode],
         categories: vec![mode.category()],
         context_window: facts.and_then(|facts| facts.context_window),
         max_output_tokens: facts.and_then(|facts| facts.max_output_tokens),
         capabilities: known.chain(extra).collect(),
-        pricing: lane.price().map(ModelPrice::from),
+        pricing: deployment.price().map(ModelPrice::from),
     }
 }
 

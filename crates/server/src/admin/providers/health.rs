@@ -70,7 +70,7 @@ pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) 
         in_flight: views.iter().map(|seen| seen.in_flight).sum(),
         last_error: reason,
         last_discovery_at: listing.at.map(record::time),
-        model_count: instance.lanes.len(),
+        model_count: instance.deployments.len(),
     };
     (health, lived.iter().map(|(model, seen)| show(model, seen)).collect())
 }
