@@ -12,7 +12,7 @@ from compat import (
     chat,
     clients,
     flow,
-    generate,
+    gemini,
     lifecycle,
     messages,
     opaque,
@@ -29,7 +29,7 @@ INGRESS_CHECKS = {
     "chat": chat.CHECKS,
     "responses": responses.CHECKS,
     "messages": messages.CHECKS,
-    "generate": generate.CHECKS,
+    "generate": gemini.CHECKS,
 }
 OUTSIDE = (lifecycle, sockets, plain, opaque, rules, clients, bad_input, flow)
 

@@ -2,7 +2,7 @@
 
 import anthropic
 
-from compat import cells, chat, generate, messages, responses
+from compat import cells, chat, gemini, messages, responses
 from compat.probes import raises
 
 SEALING = ("anthropic", "gemini", "openai")
@@ -106,9 +106,9 @@ def gemini_clients(app):
     """Checks that Gemini clients keep another provider's state as a thought signature."""
     for instance in ("anthropic", "openai"):
         cell = cell_of(app, "generate", instance)
-        options = {"thinking_config": generate.thinking_config(cell)}
-        answer, _ = generate.create(cell, "tools", tools=generate.TOOLS, **options)
-        generate.loop(cell, [answer], "tools", **options)
+        options = {"thinking_config": gemini.thinking_config(cell)}
+        answer, _ = gemini.create(cell, "tools", tools=gemini.TOOLS, **options)
+        gemini.loop(cell, [answer], "tools", **options)
 
 
 CHECKS = {

@@ -16,11 +16,12 @@ pub enum Format {
     /// Anthropic messages.
     Messages,
     /// Gemini generateContent.
-    Generate,
+    #[serde(rename = "generate")]
+    Gemini,
 }
 
 impl Format {
-    pub const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Generate];
+    pub const ALL: [Self; 4] = [Self::Chat, Self::Responses, Self::Messages, Self::Gemini];
 
     /// The name as it is shown, the same as when serialized.
     pub fn name(self) -> &'static str {
@@ -28,7 +29,7 @@ impl Format {
             Self::Chat => "chat",
             Self::Responses => "responses",
             Self::Messages => "messages",
-            Self::Generate => "generate",
+            Self::Gemini => "generate",
         }
     }
 }
@@ -62,7 +63,7 @@ impl Surface {
     pub fn format(self) -> Format {
         match self {
             Self::Converse(format) => format,
-            Self::EmbedContent { .. } => Format::Generate,
+            Self::EmbedContent { .. } => Format::Gemini,
             Self::Completions | Self::Embeddings | Self::Rerank => Format::Chat,
         }
     }

@@ -39,7 +39,7 @@ where
 }
 
 /// Gemini's `:countTokens`; always counted locally.
-pub async fn generate<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Counted, Refused>
+pub async fn gemini<B>(gateway: &Arc<Gateway>, arrival: Arrival, body: B) -> Result<Counted, Refused>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,

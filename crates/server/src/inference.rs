@@ -2,7 +2,7 @@
 
 pub mod call;
 pub mod chat;
-pub mod generate;
+pub mod gemini;
 pub mod google_models;
 pub mod messages;
 pub mod models;

@@ -19,7 +19,7 @@ use crate::admin::{
     model_pricing, pools, providers, recalculation, runtime, unpriced, usage,
 };
 use crate::inference::{
-    chat, generate, google_models, messages, models, passthrough, plain, responses, websocket,
+    chat, gemini, google_models, messages, models, passthrough, plain, responses, websocket,
 };
 use crate::{App, known_query, openapi, probes, shell, unknown_route};
 
@@ -37,12 +37,12 @@ fn inference() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(messages::create))
         .routes(routes!(messages::count_tokens))
         .routes(routes!(google_models::list))
-        .routes(routes!(google_models::retrieve, generate::create))
+        .routes(routes!(google_models::retrieve, gemini::create))
         .routes(routes!(plain::embeddings))
         .routes(routes!(plain::rerank))
         .routes(routes!(plain::completions))
         .routes(routes!(models::list))
-        .routes(routes!(models::retrieve, generate::create_v1))
+        .routes(routes!(models::retrieve, gemini::create_v1))
         .routes(routes!(
             passthrough::get,
             passthrough::post,

@@ -68,7 +68,7 @@ pub(crate) fn in_dialect_of(uri: &Uri, request_id: &str, problem: Problem) -> Pr
     let path = uri.path();
     let format = match () {
         () if path.contains("/v1/messages") => Format::Messages,
-        () if path.contains("/v1beta/") || path.ends_with("/v1beta") => Format::Generate,
+        () if path.contains("/v1beta/") || path.ends_with("/v1beta") => Format::Gemini,
         () => return problem,
     };
     problem.in_dialect(format, request_id)

@@ -39,7 +39,7 @@ mod chat;
 mod dialect;
 mod fault_override;
 mod fault_script;
-mod generate;
+mod gemini;
 mod memory;
 mod messages;
 mod model_name;

@@ -34,7 +34,7 @@ pub fn check_limit(data: &str, limit: usize, place: &str, client: Format) -> Res
         Format::Chat => "image_url.url",
         Format::Responses => "image_url",
         Format::Messages => "source.data",
-        Format::Generate => "inlineData.data",
+        Format::Gemini => "inlineData.data",
     };
     Err(too_large(&format!("{place}.{field}"), limit))
 }

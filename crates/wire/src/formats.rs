@@ -4,7 +4,7 @@ pub mod chat;
 pub mod completions;
 pub mod embed_content;
 pub mod embeddings;
-pub mod generate;
+pub mod gemini;
 pub mod messages;
 mod plain;
 pub mod rerank;
@@ -23,7 +23,7 @@ pub fn client(format: Format) -> &'static dyn ClientCodec {
         Format::Chat => &chat::Chat,
         Format::Responses => &responses::Responses,
         Format::Messages => &messages::Messages,
-        Format::Generate => &generate::Generate,
+        Format::Gemini => &gemini::Gemini,
     }
 }
 
@@ -33,7 +33,7 @@ pub fn upstream(format: Format) -> &'static dyn UpstreamCodec {
         Format::Chat => &chat::Chat,
         Format::Responses => &responses::Responses,
         Format::Messages => &messages::Messages,
-        Format::Generate => &generate::Generate,
+        Format::Gemini => &gemini::Gemini,
     }
 }
 
@@ -43,7 +43,7 @@ pub fn native(surface: Surface) -> &'static dyn Native {
         Surface::Converse(Format::Chat) => &chat::Chat,
         Surface::Converse(Format::Responses) => &responses::Responses,
         Surface::Converse(Format::Messages) => &messages::Messages,
-        Surface::Converse(Format::Generate) => &generate::Generate,
+        Surface::Converse(Format::Gemini) => &gemini::Gemini,
         Surface::Completions => &completions::Completions,
         Surface::Embeddings => &embeddings::Embeddings,
         Surface::EmbedContent { batch: false } => &embed_content::EmbedContent { batch: false },

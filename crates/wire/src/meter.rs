@@ -170,7 +170,7 @@ fn dialect(member: &Member<'_>, value: &[u8], known: Option<Format>) -> Option<F
     let object = json::scan(value).ok()?;
     let has = |names: &[&str]| names.iter().any(|name| object.get(value, name).is_some());
     if member.name == "usageMetadata" {
-        return Some(Format::Generate);
+        return Some(Format::Gemini);
     }
     if has(&["prompt_tokens", "completion_tokens"]) {
         return Some(Format::Chat);

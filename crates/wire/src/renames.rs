@@ -95,7 +95,7 @@ impl Renames {
 
 fn longest(format: Format) -> usize {
     match format {
-        Format::Chat | Format::Generate => 64,
+        Format::Chat | Format::Gemini => 64,
         Format::Responses | Format::Messages => 128,
     }
 }
@@ -106,7 +106,7 @@ fn is_legal(letter: char) -> bool {
 
 /// Whether a name is accepted. Gemini allows more characters, which its own codec handles.
 fn fits(name: &str, format: Format) -> bool {
-    name.len() <= longest(format) && (format == Format::Generate || name.chars().all(is_legal))
+    name.len() <= longest(format) && (format == Format::Gemini || name.chars().all(is_legal))
 }
 
 #[cfg(test)]

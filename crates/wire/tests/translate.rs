@@ -25,7 +25,7 @@ fn place(format: Format) -> (&'static str, &'static str) {
         Format::Chat => ("openai_compatible", "large"),
         Format::Responses => ("openai", "gpt-4o"),
         Format::Messages => ("anthropic", "claude-sonnet-4-5"),
-        Format::Generate => ("gemini", "gemini-3-pro"),
+        Format::Gemini => ("gemini", "gemini-3-pro"),
     }
 }
 

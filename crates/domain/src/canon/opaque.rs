@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn a_sealed_state_comes_back_exactly_and_a_native_one_is_left_alone() {
         let opaque = Opaque {
-            origin: Origin { format: Format::Generate, model: "m".into() },
+            origin: Origin { format: Format::Gemini, model: "m".into() },
             data: "äöü+/=\n".into(),
             whole: true,
             text: Some("so".into()),
@@ -84,7 +84,7 @@ mod tests {
         assert!(sealed.starts_with(SEAL_MARK));
         let native = Opaque::open("EqQBCg==", Format::Messages);
         assert_eq!((native.data.as_str(), native.origin.format), ("EqQBCg==", Format::Messages));
-        assert!(native.fits(Format::Messages, "any") && !native.fits(Format::Generate, "any"));
-        assert!(opaque.fits(Format::Generate, "m") && !opaque.fits(Format::Generate, "other"));
+        assert!(native.fits(Format::Messages, "any") && !native.fits(Format::Gemini, "any"));
+        assert!(opaque.fits(Format::Gemini, "m") && !opaque.fits(Format::Gemini, "other"));
     }
 }

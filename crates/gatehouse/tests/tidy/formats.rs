@@ -6,7 +6,7 @@ use crate::check;
 use crate::tree::rust_files;
 
 const FOLDER: &str = "crates/wire/src/formats/";
-const FORMATS: [&str; 4] = ["chat", "generate", "messages", "responses"];
+const FORMATS: [&str; 4] = ["chat", "gemini", "messages", "responses"];
 
 /// The files of every format. A file of a single format may stand beside them.
 const ROLES: [&str; 21] = [

@@ -44,7 +44,7 @@ const SURFACES: [Surface; 11] = [
     Surface::Converse(Format::Messages),
     Surface::Converse(Format::Messages),
     Surface::Converse(Format::Responses),
-    Surface::Converse(Format::Generate),
+    Surface::Converse(Format::Gemini),
     Surface::Completions,
     Surface::Embeddings,
     Surface::EmbedContent { batch: false },
@@ -63,7 +63,7 @@ pub fn draw(luck: &mut Luck, world: &World, request_id: &str) -> Call {
         && !matches!(surface, Surface::Embeddings | Surface::EmbedContent { .. } | Surface::Rerank);
     let mut body = body(luck, surface);
     let mut addressed = None;
-    if matches!(surface, Surface::Converse(Format::Generate) | Surface::EmbedContent { .. }) {
+    if matches!(surface, Surface::Converse(Format::Gemini) | Surface::EmbedContent { .. }) {
         addressed = Some((model, Some(stream)));
     } else {
         if luck.percent(98) {
@@ -117,7 +117,7 @@ fn body(luck: &mut Luck, surface: Surface) -> Value {
             maybe(luck, &mut body, 10, "previous_response_id", json!("resp_of_nobody"));
             body
         }
-        Surface::Converse(Format::Generate) => {
+        Surface::Converse(Format::Gemini) => {
             let mut body = json!({"contents": [{"role": "user", "parts": [{"text": text}]}]});
             maybe(
                 luck,

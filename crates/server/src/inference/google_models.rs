@@ -41,7 +41,7 @@ pub async fn list(
         let all = models::list_for_google(&access, app.gateway.policy.keep_only_aliases);
         Ok(Json(page(all, &pairs)?))
     };
-    list().map_err(|problem| problem.in_dialect(Format::Generate, context.request_id.as_str()))
+    list().map_err(|problem| problem.in_dialect(Format::Gemini, context.request_id.as_str()))
 }
 
 /// Get one model by any name that a request accepts, in Gemini's format.
@@ -65,7 +65,7 @@ pub async fn retrieve(
             Access::new(&app.gateway.policy, &authorized.snapshot.routes, &authorized.principal, &user_path);
         Ok(Json(models::retrieve_for_google(&access, &id)?))
     };
-    retrieve().map_err(|problem| problem.in_dialect(Format::Generate, context.request_id.as_str()))
+    retrieve().map_err(|problem| problem.in_dialect(Format::Gemini, context.request_id.as_str()))
 }
 
 /// Cuts a page out of the list. A page token is the number of models before the page.

@@ -7,7 +7,7 @@ mod chat_faults;
 mod chat_streams;
 mod compressed;
 mod disconnects;
-mod generate;
+mod gemini;
 mod idempotency;
 mod large_bodies;
 mod limits;

@@ -11,7 +11,7 @@ pub(super) enum Dialect {
     Chat,
     Responses,
     Messages,
-    Generate,
+    Gemini,
     Completions,
     Embeddings,
     Rerank,
@@ -52,7 +52,7 @@ impl Dialect {
             Self::Chat => "chat",
             Self::Responses => "responses",
             Self::Messages => "messages",
-            Self::Generate => "generate",
+            Self::Gemini => "generate",
             Self::Completions => "completions",
             Self::Embeddings => "embeddings",
             Self::Rerank => "rerank",
@@ -64,7 +64,7 @@ impl Dialect {
             Self::Chat => format!("chatcmpl-{port}-{number}"),
             Self::Responses => format!("resp_{port}_{number}"),
             Self::Messages => format!("msg_{port}_{number}"),
-            Self::Generate => format!("gen-{port}-{number}"),
+            Self::Gemini => format!("gen-{port}-{number}"),
             Self::Completions => format!("cmpl-{port}-{number}"),
             Self::Embeddings => format!("embd-{port}-{number}"),
             Self::Rerank => format!("rerank-{port}-{number}"),
@@ -88,7 +88,7 @@ impl Dialect {
                 "type": "error", "error": {"type": anthropic_type(status), "message": message},
                 "request_id": "req_scripted",
             }),
-            Self::Generate => {
+            Self::Gemini => {
                 json!({"error": {"code": status, "message": message, "status": google_status(status)}})
             }
             _ => json!({"error": {

@@ -8,7 +8,7 @@ pub(super) enum Route {
     Chat(Surface),
     Responses,
     Messages,
-    Generate {
+    GenerateContent {
         model: String,
         streams: bool,
     },
@@ -21,7 +21,7 @@ pub(super) enum Route {
     InputTokens,
     Compact,
     CountTokens,
-    CountGenerate {
+    GeminiCountTokens {
         model: String,
     },
     Models(Models),
@@ -85,9 +85,9 @@ impl Route {
         let (model, action) = path.strip_prefix("/v1beta/models/")?.rsplit_once(':')?;
         let model = decoded(model);
         match (method, action) {
-            ("POST", "generateContent") => Some(Self::Generate { model, streams: false }),
-            ("POST", "streamGenerateContent") => Some(Self::Generate { model, streams: true }),
-            ("POST", "countTokens") => Some(Self::CountGenerate { model }),
+            ("POST", "generateContent") => Some(Self::GenerateContent { model, streams: false }),
+            ("POST", "streamGenerateContent") => Some(Self::GenerateContent { model, streams: true }),
+            ("POST", "countTokens") => Some(Self::GeminiCountTokens { model }),
             _ => None,
         }
     }
@@ -97,7 +97,7 @@ impl Route {
             Self::Chat(_) | Self::Models(_) | Self::Images => Dialect::Chat,
             Self::Responses | Self::Stored(_) | Self::InputTokens | Self::Compact => Dialect::Responses,
             Self::Messages | Self::CountTokens => Dialect::Messages,
-            Self::Generate { .. } | Self::CountGenerate { .. } => Dialect::Generate,
+            Self::GenerateContent { .. } | Self::GeminiCountTokens { .. } => Dialect::Gemini,
             Self::Completions(_) => Dialect::Completions,
             Self::Embeddings(_) => Dialect::Embeddings,
             Self::Rerank => Dialect::Rerank,

@@ -22,7 +22,7 @@ use super::rejection::{UpstreamRejection, ValidationResult};
 use super::route::{Models, Route};
 use super::serve::Recorded;
 use super::upstream_request::{AcceptedRequest, UpstreamRequest};
-use super::{generate, messages, models, openai, plain, responses};
+use super::{gemini, messages, models, openai, plain, responses};
 
 const KEPT_REQUESTS: usize = 10_000;
 const EPOCH: u64 = 1_700_000_000;
@@ -116,8 +116,8 @@ impl UpstreamState {
         match (&route, deployment) {
             (Route::CountTokens, _) => document(dialect, messages::count_tokens(&context, &request)),
             (Route::InputTokens, _) => document(dialect, responses::input_tokens(&context, &request)),
-            (Route::CountGenerate { model }, _) => {
-                document(dialect, generate::count_tokens(&context, &request, model))
+            (Route::GeminiCountTokens { model }, _) => {
+                document(dialect, gemini::count_tokens(&context, &request, model))
             }
             (Route::Compact, _) => self.compact(&context, &request),
             (Route::Images, _) => document(dialect, Ok(images(&context, &request))),
@@ -202,10 +202,9 @@ impl UpstreamState {
                 messages::check_credential(context).map(|()| models::anthropic_list()),
             ),
             Models::OpenAi | Models::Azure => document(Dialect::Chat, Ok(models::openai_list())),
-            Models::Gemini => document(
-                Dialect::Generate,
-                generate::check_credential(context).map(|()| models::gemini_list()),
-            ),
+            Models::Gemini => {
+                document(Dialect::Gemini, gemini::check_credential(context).map(|()| models::gemini_list()))
+            }
             Models::Ollama => document(Dialect::Chat, Ok(models::ollama_tags())),
         }
     }
@@ -235,7 +234,7 @@ fn open<'a>(
         Route::Chat(surface) => chat::open(context, request, *surface),
         Route::Responses => responses::open(context, request),
         Route::Messages => messages::open(context, request),
-        Route::Generate { model, streams } => generate::open(context, request, model, *streams),
+        Route::GenerateContent { model, streams } => gemini::open(context, request, model, *streams),
         Route::Completions(surface) => {
             credential(context, *surface)?;
             plain::completions(context, request)
@@ -255,7 +254,7 @@ fn open<'a>(
 fn credential(context: &UpstreamRequest<'_>, surface: Surface) -> ValidationResult {
     match surface {
         Surface::OpenAi => openai::bearer(context),
-        Surface::Gemini => openai::bearer(context).or_else(|_| generate::check_credential(context)),
+        Surface::Gemini => openai::bearer(context).or_else(|_| gemini::check_credential(context)),
         Surface::Azure | Surface::Ollama => Ok(()),
     }
 }

@@ -40,7 +40,7 @@ impl RequestReader for EmbedContent {
         object.check_elements()?;
         self.inputs(&body)?;
         Ok(Request {
-            format: Format::Generate,
+            format: Format::Gemini,
             // The model is in the path.
             model: None,
             stream: None,

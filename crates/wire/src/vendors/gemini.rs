@@ -9,11 +9,11 @@ pub(super) static VENDOR: Vendor = Vendor {
     title: "Google Gemini",
     base_url: Some("https://generativelanguage.googleapis.com/v1beta"),
     credentials: Credentials::Header("x-goog-api-key"),
-    format: Format::Generate,
+    format: Format::Gemini,
     discovery: Discovery::GeminiList,
     paths: Paths {
-        generate: Some("/models/{model}:generateContent"),
-        generate_stream: Some("/models/{model}:streamGenerateContent?alt=sse"),
+        gemini: Some("/models/{model}:generateContent"),
+        gemini_stream: Some("/models/{model}:streamGenerateContent?alt=sse"),
         embeddings: Some("/openai/embeddings"),
         ..NOTHING
     },

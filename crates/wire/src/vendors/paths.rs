@@ -7,8 +7,8 @@ pub struct Paths {
     pub chat: Option<&'static str>,
     pub responses: Option<&'static str>,
     pub messages: Option<&'static str>,
-    pub generate: Option<&'static str>,
-    pub generate_stream: Option<&'static str>,
+    pub gemini: Option<&'static str>,
+    pub gemini_stream: Option<&'static str>,
     pub embeddings: Option<&'static str>,
     pub rerank: Option<&'static str>,
     pub completions: Option<&'static str>,
@@ -61,8 +61,8 @@ impl Paths {
             Format::Chat => self.chat,
             Format::Responses => self.responses,
             Format::Messages => self.messages,
-            Format::Generate if stream => self.generate_stream,
-            Format::Generate => self.generate,
+            Format::Gemini if stream => self.gemini_stream,
+            Format::Gemini => self.gemini,
         }
     }
 }
@@ -72,8 +72,8 @@ pub(super) const OPENAI_LIKE: Paths = Paths {
     chat: Some("/chat/completions"),
     responses: None,
     messages: None,
-    generate: None,
-    generate_stream: None,
+    gemini: None,
+    gemini_stream: None,
     embeddings: Some("/embeddings"),
     rerank: None,
     completions: Some("/completions"),

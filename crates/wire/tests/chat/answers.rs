@@ -98,7 +98,7 @@ fn full() -> Reply {
             Content::Thinking(Thinking { text: "hm \"so\"".into(), opaque: Some(state(Format::Messages)) })
                 .into(),
             Part::text("Hello\n"),
-            call("look", "{\"a\":1}", false, Some(state(Format::Generate))),
+            call("look", "{\"a\":1}", false, Some(state(Format::Gemini))),
             call("patch", "{\"input\":\"*** Begin\"}", false, None),
         ],
         stop: StopReason::ToolCalls,

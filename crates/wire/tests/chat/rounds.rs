@@ -35,7 +35,7 @@ fn native_state() -> impl Strategy<Value = Opaque> {
 
 fn any_state() -> impl Strategy<Value = Opaque> {
     let format =
-        prop::sample::select(vec![Format::Messages, Format::Generate, Format::Responses, Format::Chat]);
+        prop::sample::select(vec![Format::Messages, Format::Gemini, Format::Responses, Format::Chat]);
     (format, word()).prop_map(|(format, data)| Opaque {
         origin: Origin { format, model: "model-1".into() },
         data,

@@ -203,8 +203,7 @@ fn thoughts_go_back_only_to_the_model_that_had_them() {
         json!({"type": "thinking", "thinking": "Hm", "signature": "sig"})
     );
     // Without its thinking block the turn cannot continue with a thinking budget; with adaptive thinking it can.
-    for other in
-        [thought(Format::Generate, OLD), thought(Format::Messages, "claude-opus-5"), Part::text("Hm")]
+    for other in [thought(Format::Gemini, OLD), thought(Format::Messages, "claude-opus-5"), Part::text("Hm")]
     {
         let prompt = prompt(other);
         check(&prompt, OLD, json!({"thinking": null}), &["reasoning_effort"]);

@@ -199,7 +199,7 @@ pub fn wild() -> impl Strategy<Value = Prompt> {
                 adaptive,
                 summary: None,
             });
-    let formats = prop::sample::select(vec![Format::Chat, Format::Responses, Format::Generate]);
+    let formats = prop::sample::select(vec![Format::Chat, Format::Responses, Format::Gemini]);
     let sampling = (prop::option::of(0.0..2.0), prop::option::of(0.0..1.0), prop::option::of(0..9u64));
     let settings =
         (prop::option::of(reasoning), sampling, prop::option::of(schema()), prop::option::of(1..9000u64));

@@ -36,7 +36,7 @@ fn reply() -> Reply {
             thought("", None),
             Part::text(""),
             Part::text("Hello \"you\""),
-            call("c1", Some(state(Format::Generate, "signed", false))),
+            call("c1", Some(state(Format::Gemini, "signed", false))),
             call("c2", None),
         ],
         stop: StopReason::ToolCalls,

@@ -55,7 +55,7 @@ fn reasoning_is_told_in_words_the_target_takes() {
     let of = |effort| Reasoning { effort: Some(effort), ..Reasoning::default() };
     assert_eq!(effort(Format::Chat, of(Effort::XHigh)), json!({"effort": "xhigh"}));
     assert_eq!(effort(Format::Messages, of(Effort::Max)), json!({"effort": "high"}));
-    assert_eq!(effort(Format::Generate, of(Effort::Minimal)), json!({"effort": "low"}));
+    assert_eq!(effort(Format::Gemini, of(Effort::Minimal)), json!({"effort": "low"}));
     let off = || Reasoning { enabled: Some(false), ..Reasoning::default() };
     assert_eq!(effort(Format::Chat, off()), json!({"effort": "none"}));
     assert_eq!(effort(Format::Messages, off()), Value::Null);
@@ -64,7 +64,7 @@ fn reasoning_is_told_in_words_the_target_takes() {
     let shown = Reasoning { summary: Some("summarized".into()), adaptive: true, ..Reasoning::default() };
     assert_eq!(effort(Format::Messages, shown), json!({"summary": "auto"}));
     let hidden = Reasoning { summary: Some("none".into()), ..of(Effort::Low) };
-    assert_eq!(effort(Format::Generate, hidden), json!({"effort": "low"}));
+    assert_eq!(effort(Format::Gemini, hidden), json!({"effort": "low"}));
 }
 
 #[test]

@@ -31,7 +31,7 @@ fn reply() -> Reply {
             })
             .into(),
             Part::text("Let me \"see\"."),
-            call("call_1", "shell", "{\"command\":[]}", Some(state(Format::Generate, "thought"))),
+            call("call_1", "shell", "{\"command\":[]}", Some(state(Format::Gemini, "thought"))),
             call("call_2", "mcp__docs__search", "", None),
             call("call_3", "apply_patch", "{\"input\":\"*** Begin\\n\"}", None),
             Part::text("after"),
@@ -155,7 +155,7 @@ fn state_survives_the_client() {
         let parts = &prompt.turns[1].parts;
         assert_eq!(parts[..2], original.parts[..2]);
         let Content::ToolCall(call) = &parts[2].content else { panic!("{parts:?}") };
-        assert_eq!((call.id.as_str(), &call.opaque), ("call_1", &Some(state(Format::Generate, "thought"))));
+        assert_eq!((call.id.as_str(), &call.opaque), ("call_1", &Some(state(Format::Gemini, "thought"))));
         let Content::ToolCall(other) = &parts[3].content else { panic!("{parts:?}") };
         assert_eq!((other.name.as_str(), &other.opaque), ("mcp__docs__search", &None));
         let Content::ToolCall(custom) = &parts[4].content else { panic!("{parts:?}") };
@@ -166,7 +166,7 @@ fn state_survives_the_client() {
 #[test]
 fn state_that_comes_after_its_call_finds_it_too() {
     let block = Block::ToolCall { id: "c".into(), name: "f".into(), custom: false, opaque: None };
-    let late = state(Format::Generate, "late");
+    let late = state(Format::Gemini, "late");
     let events = [
         Event::Begin { id: None, model: None },
         Event::Open { index: 0, block },

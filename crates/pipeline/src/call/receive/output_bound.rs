@@ -57,35 +57,35 @@ mod tests {
             r#"{"model":"m","input":"a"}"#,
             r#"{"model":"m","input":"a","max_output_tokens":7}"#,
         );
-        let generate = Surface::Converse(Format::Generate);
+        let gemini = Surface::Converse(Format::Gemini);
         check(
-            generate,
+            gemini,
             r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":99,"topK":1}}"#,
             r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":7,"topK":1}}"#,
         );
         check(
-            generate,
+            gemini,
             r#"{"contents":[{}],"generation_config":{"topK":1}}"#,
             r#"{"contents":[{}],"generation_config":{"topK":1,"maxOutputTokens":7}}"#,
         );
         check(
-            generate,
+            gemini,
             r#"{"contents":[{}],"generationConfig":null}"#,
             r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":7}}"#,
         );
         check(
-            generate,
+            gemini,
             r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":null}}"#,
             r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":7}}"#,
         );
         // The provider may read either spelling.
         check(
-            generate,
+            gemini,
             r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":9},"generation_config":{"max_output_tokens":99}}"#,
             r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":7},"generation_config":{"max_output_tokens":7}}"#,
         );
         check(
-            generate,
+            gemini,
             r#"{"contents":[{}]}"#,
             r#"{"contents":[{}],"generationConfig":{"maxOutputTokens":7}}"#,
         );

@@ -62,7 +62,7 @@ pub fn parameters(request: &Request) -> Vec<Value> {
         let raw = request.body.get(range).filter(|raw| raw.len() <= LONGEST_PARAMETER)?;
         serde_json::from_slice::<Value>(raw).ok()
     };
-    let config = (request.format == Format::Generate).then(|| member("generationConfig")).flatten();
+    let config = (request.format == Format::Gemini).then(|| member("generationConfig")).flatten();
     let read = |&(name, in_config, attribute, kind): &(&str, &str, &str, AttributeType)| {
         let value = match &config {
             Some(config) => config.get(in_config).cloned(),
@@ -117,7 +117,7 @@ mod tests {
         ];
         assert_eq!(chat, expected.map(|(key, value)| (key.to_owned(), value)));
         let gemini = keys(
-            Format::Generate,
+            Format::Gemini,
             r#"{"contents":[{"parts":[{"text":"x"}]}],"generationConfig":{"topP":0.9,"maxOutputTokens":5}}"#,
         );
         let names: Vec<&str> = gemini.iter().map(|(key, _)| key.as_str()).collect();

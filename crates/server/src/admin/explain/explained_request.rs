@@ -4,7 +4,7 @@ use domain::fault::{self, Fault};
 use http::request::Parts;
 
 use crate::inference::call::Endpoint;
-use crate::inference::{chat, generate, messages, plain, responses};
+use crate::inference::{chat, gemini, messages, plain, responses};
 
 const EXPLAINED: [Endpoint; 6] = [
     chat::ENDPOINT,
@@ -51,7 +51,7 @@ pub fn find(path: &str, base_path: &str) -> Result<ExplainedRequest, Fault> {
         Some((model, "streamGenerateContent")) => (model.to_owned(), Some(true)),
         _ => return Err(refused()),
     };
-    Ok(ExplainedRequest { endpoint: generate::ENDPOINT, addressed: Some(addressed), parts })
+    Ok(ExplainedRequest { endpoint: gemini::ENDPOINT, addressed: Some(addressed), parts })
 }
 
 #[cfg(test)]
@@ -63,14 +63,14 @@ mod tests {
     #[test]
     fn a_path_is_the_call_it_would_be() {
         let found = |path: &str| find(path, "/gate/").map(|place| (place.endpoint.surface, place.addressed));
-        let generate = Surface::Converse(Format::Generate);
+        let gemini = Surface::Converse(Format::Gemini);
         for (path, expected) in [
             ("/v1/chat/completions", (Surface::Converse(Format::Chat), None)),
             ("/gate/v1/messages?beta=true", (Surface::Converse(Format::Messages), None)),
             ("/v1/responses", (Surface::Converse(Format::Responses), None)),
             ("/v1/rerank", (Surface::Rerank, None)),
-            ("/v1beta/models/a/b:c:generateContent", (generate, Some(("a/b:c".to_owned(), Some(false))))),
-            ("/v1/models/m:streamGenerateContent?alt=sse", (generate, Some(("m".to_owned(), Some(true))))),
+            ("/v1beta/models/a/b:c:generateContent", (gemini, Some(("a/b:c".to_owned(), Some(false))))),
+            ("/v1/models/m:streamGenerateContent?alt=sse", (gemini, Some(("m".to_owned(), Some(true))))),
         ] {
             assert_eq!(found(path), Ok(expected), "{path}");
         }

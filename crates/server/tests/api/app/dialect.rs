@@ -9,10 +9,10 @@ pub enum Client {
     Chat,
     Responses,
     Messages,
-    Generate,
+    Gemini,
 }
 
-pub const CLIENTS: [Client; 4] = [Client::Chat, Client::Responses, Client::Messages, Client::Generate];
+pub const CLIENTS: [Client; 4] = [Client::Chat, Client::Responses, Client::Messages, Client::Gemini];
 
 /// A model behind every API format; the scripted behaviour is appended. The fifth is served through the Responses API
 /// only.
@@ -42,8 +42,8 @@ impl Client {
             Self::Chat => "/v1/chat/completions".into(),
             Self::Responses => "/v1/responses".into(),
             Self::Messages => "/v1/messages".into(),
-            Self::Generate if stream => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
-            Self::Generate => format!("/v1beta/models/{model}:generateContent"),
+            Self::Gemini if stream => format!("/v1beta/models/{model}:streamGenerateContent?alt=sse"),
+            Self::Gemini => format!("/v1beta/models/{model}:generateContent"),
         }
     }
 
@@ -52,7 +52,7 @@ impl Client {
             Self::Chat => json!({"model": model, "messages": [{"role": "user", "content": text}]}),
             Self::Responses => input(model, text),
             Self::Messages => message(model, text),
-            Self::Generate => json!({"contents": [{"role": "user", "parts": [{"text": text}]}]}),
+            Self::Gemini => json!({"contents": [{"role": "user", "parts": [{"text": text}]}]}),
         }
     }
 
@@ -61,7 +61,7 @@ impl Client {
     }
 
     pub fn send<'a>(self, app: &'a TestApp, model: &str, stream: bool, mut body: Value) -> Call<'a> {
-        if stream && self != Self::Generate {
+        if stream && self != Self::Gemini {
             body["stream"] = json!(true);
         }
         app.post(self.path(model, stream), body)
@@ -80,7 +80,7 @@ impl Client {
         match self {
             Self::Chat => body["choices"][0]["message"]["content"].as_str().unwrap_or_default().to_owned(),
             Self::Messages => texts(&body["content"]),
-            Self::Generate => texts(&body["candidates"][0]["content"]["parts"]),
+            Self::Gemini => texts(&body["candidates"][0]["content"]["parts"]),
             Self::Responses => {
                 let items = body["output"].as_array().cloned().unwrap_or_default();
                 items.iter().map(|item| texts(&item["content"])).collect()
@@ -94,7 +94,7 @@ impl Client {
             Self::Responses if data["type"] == "response.output_text.delta" => &data["delta"],
             Self::Responses => return None,
             Self::Messages => &data["delta"]["text"],
-            Self::Generate => {
+            Self::Gemini => {
                 let parts = data["candidates"][0]["content"]["parts"].as_array()?;
                 let said = parts.iter().filter(|part| part["thought"] != true);
                 return Some(said.filter_map(|part| part["text"].as_str()).collect());
@@ -117,7 +117,7 @@ impl Client {
             Self::Messages => {
                 assert_eq!((&**name, text.contains("[DONE]")), ("message_stop", false), "{text}")
             }
-            Self::Generate => {
+            Self::Gemini => {
                 assert!(last["candidates"][0]["finishReason"].is_string(), "{text}");
                 assert!(!text.contains("[DONE]"), "{text}");
             }
@@ -157,7 +157,7 @@ impl Client {
                 let stops = ["message_stop", "message_delta"];
                 assert!(!events.iter().any(|(name, _)| stops.contains(&&**name)), "{text}");
             }
-            Self::Generate => {
+            Self::Gemini => {
                 let finish = |data: &Value| data["candidates"][0]["finishReason"].is_string();
                 assert!(!events.iter().any(|(_, data)| finish(data)), "{text}");
             }
@@ -169,7 +169,7 @@ impl Client {
     pub fn refusal(self, answer: &Answer) -> (u16, String) {
         match self {
             Self::Messages => (answer.status, answer.anthropic_error()),
-            Self::Generate => (answer.status, answer.google_error().0),
+            Self::Gemini => (answer.status, answer.google_error().0),
             Self::Chat | Self::Responses => {
                 let (status, code, _) = answer.refusal();
                 (status, code)

@@ -19,7 +19,7 @@ fn is_native(client: Client, upstream: &str) -> bool {
         }
         Client::Responses => upstream.starts_with("openai"),
         Client::Messages => upstream.starts_with("anthropic"),
-        Client::Generate => upstream.starts_with("gemini"),
+        Client::Gemini => upstream.starts_with("gemini"),
     }
 }
 
@@ -30,7 +30,7 @@ fn lossy(client: Client, model: &str) -> (Value, &'static str) {
         Client::Chat => ("seed", json!(7), "seed"),
         Client::Responses => ("truncation", json!("auto"), "truncation"),
         Client::Messages => ("top_k", json!(5), "top_k"),
-        Client::Generate => {
+        Client::Gemini => {
             ("generationConfig", json!({"topK": 5, "maxOutputTokens": 64}), "generationConfig.topK")
         }
     };
@@ -43,7 +43,7 @@ const LOSSES: [(Client, &str); 4] = [
     (Client::Chat, "anthropic/claude-sonnet-4-5~"),
     (Client::Responses, "anthropic/claude-sonnet-4-5~"),
     (Client::Messages, "openai/gpt-4.1~"),
-    (Client::Generate, "openai/gpt-4.1~"),
+    (Client::Gemini, "openai/gpt-4.1~"),
 ];
 
 fn dropped(answer: &Answer) -> Vec<String> {
@@ -95,7 +95,7 @@ async fn strictly_nothing_is_dropped() {
                     assert_eq!(answer.anthropic_error(), "invalid_request_error");
                     assert!(answer.text().contains(name), "{}", answer.text());
                 }
-                Client::Generate => assert_eq!(answer.google_error().1.as_deref(), Some(name)),
+                Client::Gemini => assert_eq!(answer.google_error().1.as_deref(), Some(name)),
                 _ => assert_eq!(answer.refusal(), (400, "invalid_parameter".into(), Some(name.into()))),
             }
         }
@@ -171,7 +171,7 @@ fn with_tool_and_thought(client: Client, model: &str) -> Value {
                 body["thinking"] = json!({"type": "enabled", "budget_tokens": 1024});
             }
         }
-        Client::Generate => {
+        Client::Gemini => {
             body["tools"] =
                 json!([{"functionDeclarations": [{"name": "get_weather", "parametersJsonSchema": schema}]}]);
             if thinks {
@@ -220,7 +220,7 @@ fn reported_usage(client: Client, answer: &Answer, stream: bool) -> (u64, u64, u
                 (number(&usage["cache_read_input_tokens"]), number(&usage["cache_creation_input_tokens"]));
             (number(&usage["input_tokens"]) + read + written, read, written, number(&usage["output_tokens"]))
         }
-        Client::Generate => {
+        Client::Gemini => {
             let usage = last("usageMetadata").unwrap_or(&Value::Null);
             let output = number(&usage["candidatesTokenCount"]) + number(&usage["thoughtsTokenCount"]);
             (number(&usage["promptTokenCount"]), number(&usage["cachedContentTokenCount"]), 0, output)

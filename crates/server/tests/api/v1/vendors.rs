@@ -12,7 +12,7 @@ fn base_url(vendor: &Vendor, app: &TestApp) -> String {
     let root = app.upstream.base_url().trim_end_matches("/v1").to_owned();
     match vendor {
         Vendor { discovery: Discovery::OllamaTags, .. } => format!("{root}/ollama/v1"),
-        _ if vendor.paths.generate.is_some() => format!("{root}/v1beta"),
+        _ if vendor.paths.gemini.is_some() => format!("{root}/v1beta"),
         _ if vendor.paths.chat.is_some_and(|path| path.contains("/deployments/")) => root,
         _ => format!("{root}/v1"),
     }
@@ -91,7 +91,7 @@ fn requests(model: &str, question: &str, tool: Option<Value>, stream: bool) -> V
     let mut messages = json!({
         "model": model, "max_tokens": 500, "messages": [{"role": "user", "content": question}], "stream": stream,
     });
-    let mut generate = json!({"contents": [{"role": "user", "parts": [{"text": question}]}]});
+    let mut gemini = json!({"contents": [{"role": "user", "parts": [{"text": question}]}]});
     if let Some(schema) = tool {
         let (name, description) = ("get_weather", "Tells the weather.");
         chat["tools"] = json!([{
@@ -99,7 +99,7 @@ fn requests(model: &str, question: &str, tool: Option<Value>, stream: bool) -> V
         }]);
         responses["tools"] = json!([{"type": "function", "name": name, "description": description, "parameters": schema, "strict": false}]);
         messages["tools"] = json!([{"name": name, "description": description, "input_schema": schema}]);
-        generate["tools"] = json!([{
+        gemini["tools"] = json!([{
             "functionDeclarations": [{"name": name, "description": description, "parametersJsonSchema": schema}],
         }]);
     }
@@ -107,7 +107,7 @@ fn requests(model: &str, question: &str, tool: Option<Value>, stream: bool) -> V
         ("/v1/chat/completions".into(), chat),
         ("/v1/responses".into(), responses),
         ("/v1/messages".into(), messages),
-        (format!("/v1beta/models/{model}:{method}"), generate),
+        (format!("/v1beta/models/{model}:{method}"), gemini),
     ]
 }
 

@@ -36,7 +36,7 @@ impl AnswerBuilder<'_> {
             return self.rejected(&UpstreamRejection::new(400, message));
         }
         let mut answer = self.rejected(&UpstreamRejection::new(429, QUOTA).code("insufficient_quota"));
-        if self.renderer.dialect() != Dialect::Generate {
+        if self.renderer.dialect() != Dialect::Gemini {
             let body = serde_json::json!({"error": {
                 "message": QUOTA, "type": "insufficient_quota", "param": null, "code": "insufficient_quota",
             }});

@@ -129,7 +129,7 @@ impl ResumableReply {
         let Some(partial) = PartialAnswer::find(body) else { return Some(0) };
         self.text.strip_prefix(partial.text.as_str())?;
         let sent = partial.text.chars().count();
-        if partial.request.is_empty() && matches!(dialect, Dialect::Messages | Dialect::Generate) {
+        if partial.request.is_empty() && matches!(dialect, Dialect::Messages | Dialect::Gemini) {
             return Some(sent);
         }
         let quoted = partial.quoted().unwrap_or_default();

@@ -9,14 +9,14 @@ use crate::formats;
 const CHAT: Surface = Surface::Converse(Format::Chat);
 const RESPONSES: Surface = Surface::Converse(Format::Responses);
 const MESSAGES: Surface = Surface::Converse(Format::Messages);
-const GENERATE: Surface = Surface::Converse(Format::Generate);
+const GEMINI: Surface = Surface::Converse(Format::Gemini);
 
 /// The member that a request of this surface must have.
 fn required(surface: Surface) -> &'static str {
     match surface {
         Surface::Converse(Format::Chat | Format::Messages) => r#""messages":[{}]"#,
         Surface::Converse(Format::Responses) | Surface::Embeddings => r#""input":"a""#,
-        Surface::Converse(Format::Generate) => r#""contents":[{}]"#,
+        Surface::Converse(Format::Gemini) => r#""contents":[{}]"#,
         Surface::Completions => r#""prompt":"a""#,
         Surface::EmbedContent { .. } => r#""content":{"parts":[{"text":"a"}]}"#,
         Surface::Rerank => r#""query":"a","documents":["b"]"#,
@@ -61,7 +61,7 @@ fn the_largest_output_limit_counts_under_the_names_of_every_format() {
         (r#""max_tokens":null"#, None),
         ("", None),
     ];
-    for surface in [CHAT, RESPONSES, MESSAGES, GENERATE] {
+    for surface in [CHAT, RESPONSES, MESSAGES, GEMINI] {
         check(surface, |shape| shape.max_output, &top_level);
     }
     // A name of another format is not validated: what could be a number counts.
@@ -77,7 +77,7 @@ fn the_largest_output_limit_counts_under_the_names_of_every_format() {
         ],
     );
     check(
-        GENERATE,
+        GEMINI,
         |shape| shape.max_output,
         &[
             (r#""generationConfig":{"maxOutputTokens":9}"#, Some(9)),
@@ -111,8 +111,8 @@ fn a_name_that_occurs_twice_is_refused() {
         (CHAT, r#""n":1,"\u006e":9"#),
         (RESPONSES, r#""conversation":null,"conversatio\u006e":"c""#),
         (MESSAGES, r#""max_tokens":5,"max_tokens":9000"#),
-        (GENERATE, r#""generationConfig":{"maxOutputTokens":5,"maxOutputTokens":9000}"#),
-        (GENERATE, r#""generationConfig":{"candidateCount":1,"candidate\u0043ount":9}"#),
+        (GEMINI, r#""generationConfig":{"maxOutputTokens":5,"maxOutputTokens":9000}"#),
+        (GEMINI, r#""generationConfig":{"candidateCount":1,"candidate\u0043ount":9}"#),
     ] {
         let body = format!("{{{},{members}}}", required(surface));
         assert!(formats::native(surface).peek(Bytes::from(body)).is_err(), "{surface:?} {members}");
@@ -135,7 +135,7 @@ fn every_answer_is_counted() {
     check(RESPONSES, |shape| shape.choices, &[("", 1), (r#""best_of":8"#, 8)]);
     check(MESSAGES, |shape| shape.choices, &[("", 1), (r#""best_of":8"#, 8)]);
     check(
-        GENERATE,
+        GEMINI,
         |shape| shape.choices,
         &[
             ("", 1),
@@ -178,7 +178,7 @@ fn reasoning_tools_and_stored_context_are_seen_in_every_format() {
         (r#""mcp_servers":[]"#, true),
     ];
     let bound = [("", false), (r#""background":true"#, true), (r#""c\u006fnversation":"c""#, true)];
-    for surface in [CHAT, RESPONSES, MESSAGES, GENERATE] {
+    for surface in [CHAT, RESPONSES, MESSAGES, GEMINI] {
         check(surface, |shape| shape.reasoning, &reasoning);
         check(surface, |shape| shape.tools, &tools);
         check(surface, |shape| shape.stored_context, &stored);
@@ -198,8 +198,7 @@ fn reasoning_tools_and_stored_context_are_seen_in_every_format() {
 fn only_generation_has_an_output_to_limit() {
     let plain = [Surface::Embeddings, Surface::EmbedContent { batch: false }, Surface::Rerank]
         .map(|surface| (surface, false));
-    let generating =
-        [CHAT, RESPONSES, MESSAGES, GENERATE, Surface::Completions].map(|surface| (surface, true));
+    let generating = [CHAT, RESPONSES, MESSAGES, GEMINI, Surface::Completions].map(|surface| (surface, true));
     for (surface, generates) in plain.into_iter().chain(generating) {
         let native = formats::native(surface);
         let request = request(surface, "");
@@ -214,9 +213,9 @@ fn reasoning_budgets_are_read_from_their_paths() {
         (MESSAGES, r#""thinking":{"type":"enabled","budget_tokens":2000}"#, Some(2000)),
         (MESSAGES, r#""thinking":{"budget\u005ftokens":2000}"#, Some(2000)),
         (CHAT, r#""thinking":{"budget_tokens":2000}"#, Some(2000)),
-        (GENERATE, r#""generationConfig":{"thinkingConfig":{"thinkingBudget":300}}"#, Some(300)),
-        (GENERATE, r#""generation_config":{"thinking_config":{"thinking_budget":300}}"#, Some(300)),
-        (GENERATE, r#""generationConfig":{"thinkingConfig":{"thinkingBudget":-1}}"#, None),
+        (GEMINI, r#""generationConfig":{"thinkingConfig":{"thinkingBudget":300}}"#, Some(300)),
+        (GEMINI, r#""generation_config":{"thinking_config":{"thinking_budget":300}}"#, Some(300)),
+        (GEMINI, r#""generationConfig":{"thinkingConfig":{"thinkingBudget":-1}}"#, None),
         (MESSAGES, r#""thinking":"on""#, None),
         (MESSAGES, "", None),
     ] {
@@ -226,7 +225,7 @@ fn reasoning_budgets_are_read_from_their_paths() {
 
 #[test]
 fn every_name_of_external_context_and_images_is_found_in_every_format() {
-    for surface in [CHAT, RESPONSES, MESSAGES, GENERATE, Surface::Completions] {
+    for surface in [CHAT, RESPONSES, MESSAGES, GEMINI, Surface::Completions] {
         let content = |members: &str| {
             let request = request(surface, members);
             let shape = formats::native(surface).shape(&request);

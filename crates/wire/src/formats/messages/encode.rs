@@ -52,7 +52,7 @@ pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
         let field = match prompt.format {
             Format::Chat | Format::Messages => "messages",
             Format::Responses => "input",
-            Format::Generate => "contents",
+            Format::Gemini => "contents",
         };
         return Err(fault::invalid_parameter(field, "The conversation has no message to answer."));
     }

@@ -73,7 +73,7 @@ fn thought(thinking: &Thinking, rendering: &Rendering) -> Option<Value> {
 
 /// Whether this is the signature Gemini sends after its text, which it does not need back, unlike those of calls.
 pub(super) fn is_afterthought(opaque: &Opaque) -> bool {
-    opaque.whole && opaque.origin.format == Format::Generate
+    opaque.whole && opaque.origin.format == Format::Gemini
 }
 
 /// Whether the block is rendered as redacted: hidden by the provider, or bare state of another format.

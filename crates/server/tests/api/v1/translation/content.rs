@@ -34,7 +34,7 @@ fn with_image(client: Client, model: &str, data: &str) -> (Value, &'static str) 
                 json!([{"role": "user", "content": [{"type": "text", "text": "What?"}, image]}]);
             (body, "messages[0].content[1].source.data")
         }
-        Client::Generate => {
+        Client::Gemini => {
             let image = json!({"inlineData": {"mimeType": "image/png", "data": data}});
             body["contents"] = json!([{"role": "user", "parts": [{"text": "What?"}, image]}]);
             (body, "contents[0].parts[1].inlineData.data")
@@ -74,7 +74,7 @@ async fn an_image_that_cannot_be_is_named() {
                     let answer = client.send(&app, &model, false, body).send().await;
                     assert_eq!(answer.status, 400, "{client:?} {}: {}", data.len(), answer.text());
                     assert!(answer.text().contains(path), "{client:?} {}: {}", data.len(), answer.text());
-                    if !matches!(client, Client::Messages | Client::Generate) {
+                    if !matches!(client, Client::Messages | Client::Gemini) {
                         assert_eq!(answer.refusal().2.as_deref(), Some(path), "{client:?} {}", data.len());
                     }
                 }
@@ -103,7 +103,7 @@ fn with_schema(client: Client, model: &str) -> Value {
         Client::Messages => {
             body["output_config"] = json!({"format": {"type": "json_schema", "schema": schema}});
         }
-        Client::Generate => {
+        Client::Gemini => {
             let config = json!({"responseMimeType": "application/json", "responseJsonSchema": schema});
             body["generationConfig"] = config;
         }
@@ -145,7 +145,7 @@ fn ends(client: Client) -> [&'static str; 3] {
         Client::Chat => ["stop", "length", "tool_calls"],
         Client::Responses => ["completed", "incomplete", "completed"],
         Client::Messages => ["end_turn", "max_tokens", "tool_use"],
-        Client::Generate => ["STOP", "MAX_TOKENS", "STOP"],
+        Client::Gemini => ["STOP", "MAX_TOKENS", "STOP"],
     }
 }
 
@@ -160,7 +160,7 @@ fn stop_reason(client: Client, answer: &Answer, stream: bool) -> String {
         (Client::Responses, false) => "/status",
         (Client::Messages, true) => "/delta/stop_reason",
         (Client::Messages, false) => "/stop_reason",
-        (Client::Generate, _) => "/candidates/0/finishReason",
+        (Client::Gemini, _) => "/candidates/0/finishReason",
     };
     let said = documents.iter().rev().find_map(|document| document.pointer(pointer)?.as_str());
     said.unwrap_or_default().to_owned()
@@ -213,7 +213,7 @@ async fn instructions_arrive_in_order() {
                         let text = |text: &str| json!({"type": "text", "text": text});
                         body["system"] = json!([text("First rule."), text("Second rule.")]);
                     }
-                    Client::Generate => {
+                    Client::Gemini => {
                         let parts = json!([{"text": "First rule."}, {"text": "Second rule."}]);
                         body["systemInstruction"] = json!({"parts": parts});
                     }

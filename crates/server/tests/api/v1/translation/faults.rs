@@ -117,7 +117,7 @@ async fn refused(app: &TestApp, client: Client, model: &str, body: Value) -> (u1
             assert_eq!(answer.anthropic_error(), "invalid_request_error", "{}", answer.text());
             answer.json()["error"]["message"].as_str().unwrap().to_owned()
         }
-        Client::Generate => answer.google_error().1.unwrap_or_default(),
+        Client::Gemini => answer.google_error().1.unwrap_or_default(),
         _ => answer.refusal().2.unwrap_or_default(),
     };
     (answer.status, place)
@@ -179,7 +179,7 @@ fn bad_requests(client: Client, model: &str) -> Vec<(Value, &'static str)> {
             ),
             (with("max_tokens", json!("many")), "max_tokens"),
         ],
-        Client::Generate => {
+        Client::Gemini => {
             let with = |contents: Value| json!({"contents": contents});
             vec![
                 (with(json!([{"role": "wizard", "parts": [{"text": "hi"}]}])), "contents[0].role"),

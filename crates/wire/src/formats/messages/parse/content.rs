@@ -168,9 +168,9 @@ fn reattach(parts: &mut Vec<Part>) {
     let mut index = 0;
     while index + 1 < parts.len() {
         let state = match &parts[index].content {
-            Content::Thinking(Thinking { text, opaque: Some(opaque) }) if text.is_empty() => Some(opaque)
-                .filter(|opaque| opaque.origin.format == Format::Generate && !opaque.whole)
-                .cloned(),
+            Content::Thinking(Thinking { text, opaque: Some(opaque) }) if text.is_empty() => {
+                Some(opaque).filter(|opaque| opaque.origin.format == Format::Gemini && !opaque.whole).cloned()
+            }
             _ => None,
         };
         if let (Some(state), Content::ToolCall(call)) = (state, &mut parts[index + 1].content) {

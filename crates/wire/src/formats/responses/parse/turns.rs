@@ -177,7 +177,7 @@ impl Conversation {
         let mut opaque = Opaque::open(&encrypted, Format::Responses);
         let readable = opaque.text.take();
         let of_a_call = readable.as_deref() == Some("")
-            || (opaque.origin.format == Format::Generate && readable.is_none() && !opaque.whole);
+            || (opaque.origin.format == Format::Gemini && readable.is_none() && !opaque.whole);
         if of_a_call && text.is_empty() {
             self.waiting = Some((opaque, item.into_path()));
             return Ok(());

@@ -1,0 +1,131 @@
+//! Gemini generateContent, API version v1beta.
+
+mod answer;
+mod classify;
+mod decode;
+mod encode;
+mod error;
+mod names;
+mod parse;
+mod pieces;
+mod render;
+mod request;
+mod shape;
+mod splice;
+mod stop;
+mod stream_decoder;
+mod stream_renderer;
+mod usage;
+mod wire_types;
+
+use bytes::Bytes;
+use domain::canon::{Prompt, Reply};
+use domain::fault::Fault;
+use domain::usage::Usage;
+
+use crate::codec::{
+    Answer, AnswerReader, Broken, ClientCodec, Decoder, Decoding, Encoded, Native, Renderer, Rendering,
+    Request, RequestReader, RequestShape, Seen, Served, Target, UpstreamCodec,
+};
+use crate::json::ScanError;
+use crate::splice::Patch;
+use crate::sse;
+
+pub use usage::{read_usage, write_usage};
+
+pub struct Gemini;
+
+impl RequestReader for Gemini {
+    fn peek(&self, body: Bytes) -> Result<Request, Fault> {
+        request::peek(body)
+    }
+
+    fn shape<'a>(&self, request: &'a Request) -> RequestShape<'a> {
+        shape::shape(request)
+    }
+
+    fn limit_output(&self, request: &Request, limit: u64) -> Option<Patch> {
+        Some(shape::limit_output(request, limit))
+    }
+}
+
+impl AnswerReader for Gemini {
+    fn classify(&self, event: &sse::Event) -> Seen {
+        classify::classify(&event.data())
+    }
+
+    fn event_id(&self, data: &[u8]) -> Option<String> {
+        classify::event_id(data)
+    }
+
+    fn ends_with_the_body(&self) -> bool {
+        true
+    }
+
+    fn read_usage(&self, raw: &[u8], _so_far: Option<&Usage>) -> Option<Usage> {
+        read_usage(raw)
+    }
+
+    fn usage_member(&self) -> &'static str {
+        "usageMetadata"
+    }
+
+    fn read_answer(&self, body: &[u8]) -> Result<Answer, ScanError> {
+        answer::read_answer(body)
+    }
+
+    fn read_error(&self, status: u16, body: &[u8], provider: &str) -> Fault {
+        error::read_error(status, body, provider)
+    }
+
+    fn read_stream_error(&self, data: &[u8], provider: &str) -> Fault {
+        error::read_stream_error(data, provider)
+    }
+}
+
+impl Native for Gemini {
+    fn splice(&self, request: &Request, _target: &Target<'_>) -> Vec<Bytes> {
+        splice::splice(request)
+    }
+
+    /// Returns the body unchanged: the format has no member for the gateway's additions.
+    fn splice_answer(&self, body: &Bytes, _answer: &Answer, _served: &Served<'_>) -> Vec<Bytes> {
+        vec![body.clone()]
+    }
+}
+
+impl ClientCodec for Gemini {
+    fn parse(&self, request: &Request) -> Result<Prompt, Fault> {
+        parse::parse(request)
+    }
+
+    fn render(&self, reply: &Reply, rendering: &mut Rendering) -> Bytes {
+        render::render(reply, rendering)
+    }
+
+    fn renderer(&self, rendering: Rendering) -> Box<dyn Renderer> {
+        Box::new(stream_renderer::StreamRenderer::new(rendering))
+    }
+
+    fn render_error(&self, fault: &Fault, _request_id: &str) -> Bytes {
+        error::render_error(fault).into()
+    }
+
+    fn render_error_event(&self, fault: &Fault, _broken: Broken<'_>) -> Bytes {
+        error::render_error_event(fault).into()
+    }
+}
+
+impl UpstreamCodec for Gemini {
+    fn encode(&self, prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
+        Ok(encode::encode(prompt, target))
+    }
+
+    fn decode(&self, body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
+        decode::decode(body, decoding)
+    }
+
+    fn decoder(&self, decoding: Decoding) -> Box<dyn Decoder> {
+        Box::new(stream_decoder::StreamDecoder::new(decoding))
+    }
+}
