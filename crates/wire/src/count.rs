@@ -10,28 +10,28 @@ const DIGITS: usize = 8;
 
 /// Reads a token count. Implausible values are rejected and corrected ones rounded; both are noted in `caveats`.
 pub fn count(name: &str, value: &[u8], caveats: &mut Vec<String>) -> Option<u64> {
-    let told = number(value)?;
-    if told >= IMPLAUSIBLE {
-        caveats.push(format!("{name} was {told:e} and is not believed"));
+    let reported = number(value)?;
+    if reported >= IMPLAUSIBLE {
+        caveats.push(format!("{name} was {reported:e} and is not believed"));
         return None;
     }
-    let kept = told.max(0.0).round();
-    if kept != told {
-        caveats.push(format!("{name} was {told} and was taken as {kept}"));
+    let kept = reported.max(0.0).round();
+    if kept != reported {
+        caveats.push(format!("{name} was {reported} and was taken as {kept}"));
     }
     Some(kept as u64)
 }
 
 /// Whether a usage object has a plausible count under one of these names. A byte search that parses nothing else.
-pub fn tells(usage: &[u8], names: &[&str]) -> bool {
+pub fn has_count(usage: &[u8], names: &[&str]) -> bool {
     // A usage object is so short that preparing a substring search would cost more than the search itself.
     let mut quotes = memchr::memchr_iter(b'"', usage);
     quotes.any(|quote| {
-        names.iter().any(|name| usage[..quote].ends_with(name.as_bytes())) && tells_at(&usage[quote..])
+        names.iter().any(|name| usage[..quote].ends_with(name.as_bytes())) && has_number_at(&usage[quote..])
     })
 }
 
-fn tells_at(quote: &[u8]) -> bool {
+fn has_number_at(quote: &[u8]) -> bool {
     let Some(value) = quote.strip_prefix(b"\"").and_then(json::value_after) else { return false };
     let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (1..=DIGITS).contains(&digits) && !matches!(value.get(digits), Some(b'e' | b'E'))
@@ -55,12 +55,12 @@ mod tests {
     }
 
     #[test]
-    fn a_quick_look_sees_what_is_told() {
+    fn a_reported_count_is_found_without_parsing() {
         let names = ["completion_tokens", "output_tokens"];
-        for told in [r#"{"completion_tokens":7}"#, r#"{"a":1, "output_tokens" : 12345678 }"#] {
-            assert!(tells(told.as_bytes(), &names), "{told}");
+        for reported in [r#"{"completion_tokens":7}"#, r#"{"a":1, "output_tokens" : 12345678 }"#] {
+            assert!(has_count(reported.as_bytes(), &names), "{reported}");
         }
-        for untold in [
+        for unreported in [
             "{}",
             r#"{"completion_tokens":null}"#,
             r#"{"completion_tokens":"7"}"#,
@@ -69,7 +69,7 @@ mod tests {
             r#"{"completion_tokens_details":{"reasoning_tokens":7}}"#,
             r#"{"prompt_tokens":7,"total_tokens":9}"#,
         ] {
-            assert!(!tells(untold.as_bytes(), &names), "{untold}");
+            assert!(!has_count(unreported.as_bytes(), &names), "{unreported}");
         }
     }
 }

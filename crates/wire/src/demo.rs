@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::fingerprint::fingerprint;
 use crate::json;
-use compose::{Composed, Say};
+use compose::{AnswerContent, Composed};
 
 pub const MODELS: &[&str] = &["demo-chat", embed::MODEL];
 
@@ -69,9 +69,11 @@ struct Frame {
 
 impl Frame {
     fn whole(&self, composed: &Composed) -> Bytes {
-        let message = match &composed.say {
-            Say::Words(words) => json!({"role": "assistant", "content": words.concat(), "refusal": null}),
-            Say::Call { .. } => json!({
+        let message = match &composed.content {
+            AnswerContent::Text(words) => {
+                json!({"role": "assistant", "content": words.concat(), "refusal": null})
+            }
+            AnswerContent::Call { .. } => json!({
                 "role": "assistant", "content": null, "refusal": null, "tool_calls": [self.call(composed, None)],
             }),
         };
@@ -91,11 +93,11 @@ impl Frame {
         let mut events = Vec::new();
         for index in 0..self.choices {
             events.push(self.chunk(index, json!({"role": "assistant", "content": ""}), None));
-            match &composed.say {
-                Say::Words(words) => {
+            match &composed.content {
+                AnswerContent::Text(words) => {
                     events.extend(words.iter().map(|word| self.chunk(index, json!({"content": word}), None)));
                 }
-                Say::Call { arguments, .. } => {
+                AnswerContent::Call { arguments, .. } => {
                     let open = json!({"tool_calls": [self.call(composed, Some(""))]});
                     events.push(self.chunk(index, open, None));
                     for piece in compose::words(arguments) {
@@ -132,7 +134,7 @@ impl Frame {
 
     /// The tool call. In a stream it has an index and the given first fragment of its arguments.
     fn call(&self, composed: &Composed, streamed: Option<&str>) -> Value {
-        let Say::Call { name, arguments } = &composed.say else { return Value::Null };
+        let AnswerContent::Call { name, arguments } = &composed.content else { return Value::Null };
         let mut call = json!({
             "id": self.id.replace("chatcmpl", "call"), "type": "function",
             "function": {"name": name, "arguments": streamed.unwrap_or(arguments)},

@@ -89,8 +89,9 @@ impl Parts {
             Some(error) if !error.is_null() => error,
             _ => value,
         };
-        let (said, detail) = (&error["message"], &error["detail"]);
-        let places = [error, said, detail, &detail[0]["msg"], &said["detail"][0]["msg"], &value["message"]];
+        let (message, detail) = (&error["message"], &error["detail"]);
+        let places =
+            [error, message, detail, &detail[0]["msg"], &message["detail"][0]["msg"], &value["message"]];
         let message = places.into_iter().find_map(readable);
         let code = text(&error["code"]).or_else(|| text(&value["code"]));
         let named = [code.as_deref(), error["type"].as_str()];

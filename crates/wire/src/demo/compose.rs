@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use super::schema;
 
 pub(super) struct Composed {
-    pub(super) say: Say,
+    pub(super) content: AnswerContent,
     pub(super) finish_reason: &'static str,
     pub(super) prompt_tokens: u64,
     pub(super) completion_tokens: u64,
 }
 
-pub(super) enum Say {
+pub(super) enum AnswerContent {
     /// Words, each with the white space that follows it; a word counts as one token.
-    Words(Vec<String>),
+    Text(Vec<String>),
     Call {
         name: String,
         arguments: String,
@@ -38,8 +38,8 @@ pub(super) fn compose(request: &Value) -> Composed {
         let arguments = schema::sample(&function["parameters"]).to_string();
         let name = function["name"].as_str().unwrap_or_default().to_owned();
         let completion_tokens = 1 + count(&arguments);
-        let say = Say::Call { name, arguments };
-        return Composed { say, finish_reason: "tool_calls", prompt_tokens, completion_tokens };
+        let content = AnswerContent::Call { name, arguments };
+        return Composed { content, finish_reason: "tool_calls", prompt_tokens, completion_tokens };
     }
     let text = match request["response_format"]["type"].as_str() {
         Some("json_schema") => {
@@ -58,7 +58,7 @@ pub(super) fn compose(request: &Value) -> Composed {
     Composed {
         finish_reason: if cut { "length" } else { "stop" },
         completion_tokens: words.len() as u64,
-        say: Say::Words(words),
+        content: AnswerContent::Text(words),
         prompt_tokens,
     }
 }
@@ -80,9 +80,9 @@ fn count(text: &str) -> u64 {
 
 /// Estimates the prompt tokens: one per word, one per message, and a quarter of the length of the tools' JSON.
 fn prompt_tokens(request: &Value, messages: &[Value]) -> u64 {
-    let said: u64 = messages.iter().map(|message| 1 + count(&text_of(message))).sum();
+    let in_messages: u64 = messages.iter().map(|message| 1 + count(&text_of(message))).sum();
     let tools = request.get("tools").map_or(0, |tools| tools.to_string().len() as u64 / 4);
-    said + tools
+    in_messages + tools
 }
 
 fn text_of(message: &Value) -> String {

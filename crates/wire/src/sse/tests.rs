@@ -46,7 +46,7 @@ fn reference(text: &[u8]) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
     events
 }
 
-fn spoken(events: Vec<Seen>) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
+fn contents(events: Vec<Seen>) -> Vec<(Vec<u8>, Option<Vec<u8>>)> {
     events.into_iter().filter(|event| !event.3).map(|(_, data, name, _)| (data, name)).collect()
 }
 
@@ -64,7 +64,7 @@ fn every_split_point_gives_the_same_events() {
     ] {
         let text = text.as_bytes();
         let whole = split(&[text]);
-        assert_eq!(spoken(whole.clone()), reference(text));
+        assert_eq!(contents(whole.clone()), reference(text));
         for first in 0..=text.len() {
             for second in first..=text.len() {
                 let cut = split(&[&text[..first], &text[first..second], &text[second..]]);
@@ -128,7 +128,7 @@ proptest! {
     fn any_stream_in_any_chunks(text in stream(), mut cuts in prop::collection::vec(any::<prop::sample::Index>(), 0..8)) {
         let text = text.as_bytes();
         let whole = split(&[text]);
-        prop_assert_eq!(spoken(whole.clone()), reference(text));
+        prop_assert_eq!(contents(whole.clone()), reference(text));
         let mut at: Vec<usize> = cuts.drain(..).map(|cut| cut.index(text.len() + 1)).collect();
         at.extend([0, text.len()]);
         at.sort_unstable();

@@ -17,10 +17,10 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
         return Err(ScanError::Syntax { at: object.close, expected: "an array 'choices'" });
     }
     let usage = object.value(body, "usage").filter(|range| body[range.start] == b'{');
-    let told = usage
+    let reports_output = usage
         .as_ref()
-        .is_some_and(|usage| count::tells(&body[usage.clone()], &["completion_tokens", "output_tokens"]));
-    let content_bytes = choices.filter(|_| !told).map_or(0, |choices| answer_bytes(body, choices));
+        .is_some_and(|usage| count::has_count(&body[usage.clone()], &["completion_tokens", "output_tokens"]));
+    let content_bytes = choices.filter(|_| !reports_output).map_or(0, |choices| answer_bytes(body, choices));
     let id = object.get(body, "id").and_then(|member| json::string_at(body, &member.value));
     Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
 }

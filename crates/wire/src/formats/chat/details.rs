@@ -45,10 +45,10 @@ impl Detail {
         self.opaque(model, &["id"], false)
     }
 
-    /// The opaque state of a reasoning block; `told` if the block has readable text.
-    pub fn opaque_of_thought(&self, model: &str, told: bool) -> Option<Opaque> {
-        let mut opaque = self.opaque(model, &[], self.encrypted && told)?;
-        opaque.whole |= opaque.origin.format == Format::Chat && self.encrypted && !told;
+    /// The opaque state of a reasoning block; `has_text` if the block has readable text.
+    pub fn opaque_of_thought(&self, model: &str, has_text: bool) -> Option<Opaque> {
+        let mut opaque = self.opaque(model, &[], self.encrypted && has_text)?;
+        opaque.whole |= opaque.origin.format == Format::Chat && self.encrypted && !has_text;
         Some(opaque)
     }
 
@@ -92,8 +92,8 @@ pub fn for_provider(text: &str, opaque: &Opaque) -> Vec<Map<String, Value>> {
             let member = match kind {
                 ENCRYPTED if text.is_empty() => return vec![entry],
                 ENCRYPTED => {
-                    let told = json!({"type": SUMMARY, "summary": text});
-                    return told.as_object().cloned().into_iter().chain([entry]).collect();
+                    let summary = json!({"type": SUMMARY, "summary": text});
+                    return summary.as_object().cloned().into_iter().chain([entry]).collect();
                 }
                 SUMMARY => "summary",
                 _ => "text",

@@ -60,7 +60,7 @@ impl Encoder<'_> {
         self.body.insert(name.to_owned(), value.into());
     }
 
-    fn set_if_said<T: Into<Value>>(&mut self, name: &str, value: Option<T>) {
+    fn set_if_some<T: Into<Value>>(&mut self, name: &str, value: Option<T>) {
         if let Some(value) = value {
             self.set(name, value);
         }

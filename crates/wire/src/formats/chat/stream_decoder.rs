@@ -130,8 +130,8 @@ impl StreamDecoder {
 
     fn choice(&mut self, choice: Choice<'_>, out: &mut Vec<Event>) -> Result<Option<StopReason>, Fault> {
         let before = out.len();
-        if let Some(said) = choice.delta.or(choice.message) {
-            self.read_message(said, out)?;
+        if let Some(message) = choice.delta.or(choice.message) {
+            self.read_message(message, out)?;
         }
         if self.finished && out.len() > before {
             return Err(self.invalid("it went on after its end"));
@@ -183,9 +183,9 @@ impl StreamDecoder {
     ) -> Result<(), Fault> {
         let glances: Vec<Glance<'_>> =
             details.iter().map(|raw| serde_json::from_str(raw.get()).unwrap_or_default()).collect();
-        let told =
+        let has_text =
             |glance: &Glance<'_>| Text::filled(&glance.text).or(Text::filled(&glance.summary)).is_some();
-        if let Some(plain) = plain.filter(|_| !glances.iter().any(told)) {
+        if let Some(plain) = plain.filter(|_| !glances.iter().any(has_text)) {
             self.blocks.thought(plain, out);
         }
         for (glance, raw) in glances.iter().zip(details) {
@@ -204,7 +204,7 @@ impl StreamDecoder {
                 fault::upstream_invalid_response(&self.decoding.provider, "a detail is no object")
             })?;
             let detail = Detail::read(entry);
-            match detail.id.as_deref().is_some_and(|id| self.calls.knows(id, calls)) {
+            match detail.id.as_deref().is_some_and(|id| self.calls.contains(id, calls)) {
                 true => self.calls.states.push(detail),
                 false => self.blocks.state(&detail, &self.decoding.model, out),
             }

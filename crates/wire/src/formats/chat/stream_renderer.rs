@@ -115,7 +115,7 @@ impl StreamRenderer {
                 self.open.text.push_str(text);
             }
             (Delta::Text(text) | Delta::Arguments(text), _) => {
-                self.say(text, out);
+                self.write_text_delta(text, out);
                 if self.open.kind == OpenBlock::Thinking {
                     self.open.text.push_str(text);
                 }
@@ -123,7 +123,7 @@ impl StreamRenderer {
         }
     }
 
-    fn say(&self, text: &str, out: &mut BytesMut) {
+    fn write_text_delta(&self, text: &str, out: &mut BytesMut) {
         if text.is_empty() {
             return;
         }
@@ -187,7 +187,7 @@ impl StreamRenderer {
         if matches!(open.kind, OpenBlock::Wrapped { .. }) {
             let input = custom::unwrap(&open.text);
             self.open = open;
-            self.say(&input, out);
+            self.write_text_delta(&input, out);
             self.open = Open::default();
         }
         for mut entry in entries {

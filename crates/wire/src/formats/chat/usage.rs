@@ -117,8 +117,8 @@ impl Reader<'_> {
     }
 
     fn first(&mut self, object: &Object, names: &[&str]) -> Option<u64> {
-        let told = names.iter().filter_map(|name| Some((name, object.value(self.body, name)?)));
-        told.into_iter().find_map(|(name, value)| count(name, &self.body[value], &mut self.caveats))
+        let reported = names.iter().filter_map(|name| Some((name, object.value(self.body, name)?)));
+        reported.into_iter().find_map(|(name, value)| count(name, &self.body[value], &mut self.caveats))
     }
 
     fn inner(&self, object: &Object, names: &[&str]) -> Option<Object> {

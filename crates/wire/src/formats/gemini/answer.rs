@@ -16,7 +16,7 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
     }
     let usage = object.value(body, "usageMetadata").filter(|range| body[range.start] == b'{');
     let reports_output = usage.as_ref().is_some_and(|usage| {
-        count::tells(&body[usage.clone()], &["candidatesTokenCount", "thoughtsTokenCount"])
+        count::has_count(&body[usage.clone()], &["candidatesTokenCount", "thoughtsTokenCount"])
     });
     let content_bytes =
         candidates.filter(|_| !reports_output).map_or(0, |candidates| measure_content(body, candidates));

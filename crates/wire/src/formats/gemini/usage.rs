@@ -26,15 +26,15 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     let mut rest = prompt.unwrap_or(0);
     let cached = reader.count(&object, "cachedContentTokenCount").unwrap_or(0);
     tokens.cache_read = reader.take(&mut rest, cached, "cachedContentTokenCount");
-    let heard = reader.audio(&object, "promptTokensDetails");
-    let heard = heard.saturating_sub(reader.audio(&object, "cacheTokensDetails"));
-    tokens.audio_input = reader.take(&mut rest, heard, "promptTokensDetails");
+    let audio_input = reader.audio(&object, "promptTokensDetails");
+    let audio_input = audio_input.saturating_sub(reader.audio(&object, "cacheTokensDetails"));
+    tokens.audio_input = reader.take(&mut rest, audio_input, "promptTokensDetails");
     let tools = reader.count(&object, "toolUsePromptTokenCount").unwrap_or(0);
     tokens.input = rest.saturating_add(tools);
 
     let mut rest = candidates.unwrap_or(0);
-    let spoken = reader.audio(&object, "candidatesTokensDetails");
-    tokens.audio_output = reader.take(&mut rest, spoken, "candidatesTokensDetails");
+    let audio_output = reader.audio(&object, "candidatesTokensDetails");
+    tokens.audio_output = reader.take(&mut rest, audio_output, "candidatesTokensDetails");
     tokens.output = rest;
     tokens.reasoning = thoughts.unwrap_or(0);
     let caveat = (!reader.caveats.is_empty()).then(|| reader.caveats.join("; "));

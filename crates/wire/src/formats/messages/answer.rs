@@ -25,8 +25,9 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
         return Err(ScanError::Syntax { at: object.close, expected: "an array 'content'" });
     }
     let usage = object.value(body, "usage").filter(|range| body[range.start] == b'{');
-    let told = usage.as_ref().is_some_and(|usage| count::tells(&body[usage.clone()], &["output_tokens"]));
-    let content_bytes = content.filter(|_| !told).map_or(0, |content| content_bytes(body, content));
+    let reports_output =
+        usage.as_ref().is_some_and(|usage| count::has_count(&body[usage.clone()], &["output_tokens"]));
+    let content_bytes = content.filter(|_| !reports_output).map_or(0, |content| content_bytes(body, content));
     let id = object.get(body, "id").and_then(|member| json::string_at(body, &member.value));
     Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
 }

@@ -27,7 +27,7 @@ pub struct StreamDecoder {
     calls: bool,
     usage: Option<Usage>,
     /// The usage members received so far; later values replace earlier ones.
-    told: Map<String, Value>,
+    raw_usage: Map<String, Value>,
     stage: Stage,
 }
 
@@ -66,7 +66,15 @@ impl Decoder for StreamDecoder {
 impl StreamDecoder {
     pub fn new(decoding: Decoding) -> Self {
         let slots = Vec::new();
-        Self { decoding, slots, next: 0, calls: false, usage: None, told: Map::new(), stage: Stage::Waiting }
+        Self {
+            decoding,
+            slots,
+            next: 0,
+            calls: false,
+            usage: None,
+            raw_usage: Map::new(),
+            stage: Stage::Waiting,
+        }
     }
 
     fn event(&mut self, kind: &[u8], data: &[u8], out: &mut Vec<Event>) -> Result<(), Fault> {
@@ -112,10 +120,10 @@ impl StreamDecoder {
     fn usage(&mut self, raw: Option<&RawValue>, out: &mut Vec<Event>) {
         let Some(raw) = raw else { return };
         let Some(usage) = read_usage(raw.get().as_bytes(), self.usage.as_ref()) else { return };
-        if let Ok(told) = serde_json::from_str::<Map<String, Value>>(raw.get()) {
-            self.told.extend(told.into_iter().filter(|(_, value)| !value.is_null()));
+        if let Ok(reported) = serde_json::from_str::<Map<String, Value>>(raw.get()) {
+            self.raw_usage.extend(reported.into_iter().filter(|(_, value)| !value.is_null()));
         }
-        let raw = Bytes::from(serde_json::to_vec(&self.told).unwrap_or_default());
+        let raw = Bytes::from(serde_json::to_vec(&self.raw_usage).unwrap_or_default());
         self.usage = Some(usage.clone());
         out.push(Event::Usage { usage: Box::new(usage), raw });
     }
@@ -139,7 +147,7 @@ impl StreamDecoder {
         let state = match &*block.kind {
             "text" => {
                 let index = self.open(Block::Text, out);
-                say(index, block.text, out);
+                append_text(index, block.text, out);
                 State::Text(index)
             }
             "thinking" | "redacted_thinking" => State::Thinking(self.open_thought(block, out)),
@@ -152,7 +160,7 @@ impl StreamDecoder {
 
     fn open_thought(&mut self, block: RawBlock<'_>, out: &mut Vec<Event>) -> u32 {
         let index = self.open(Block::Thinking, out);
-        say(index, block.thinking, out);
+        append_text(index, block.thinking, out);
         let whole = block.data.is_some();
         if let Some(data) = block.data.or(block.signature).filter(|data| !data.is_empty()) {
             let delta = Delta::Opaque(state(data, whole, &self.decoding));
@@ -179,8 +187,8 @@ impl StreamDecoder {
             return Err(self.invalid("a delta belongs to no block"));
         };
         match (&mut slot.state, &*delta.kind) {
-            (State::Text(block), "text_delta") => say(*block, delta.text, out),
-            (State::Thinking(block), "thinking_delta") => say(*block, delta.thinking, out),
+            (State::Text(block), "text_delta") => append_text(*block, delta.text, out),
+            (State::Thinking(block), "thinking_delta") => append_text(*block, delta.thinking, out),
             (State::Thinking(block), "signature_delta") => {
                 if let Some(data) = delta.signature.filter(|data| !data.is_empty()) {
                     let delta = Delta::Opaque(state(data, false, &self.decoding));
@@ -195,7 +203,7 @@ impl StreamDecoder {
             }
             (State::StandIn { block, began, .. }, "input_json_delta") => {
                 *began |= delta.partial_json.as_ref().is_some_and(|more| !more.is_empty());
-                say(*block, delta.partial_json, out);
+                append_text(*block, delta.partial_json, out);
             }
             (State::Foreign(gathered), _) => gathered.grow(delta_members(data)),
             // Citations and other deltas besides the text.
@@ -223,7 +231,7 @@ impl StreamDecoder {
                 block
             }
             State::StandIn { block, began, whole } => {
-                say(block, Some(whole).filter(|_| !began), out);
+                append_text(block, Some(whole).filter(|_| !began), out);
                 block
             }
             State::Foreign(gathered) => {
@@ -254,7 +262,7 @@ impl StreamDecoder {
     }
 }
 
-fn say(index: u32, text: Option<String>, out: &mut Vec<Event>) {
+fn append_text(index: u32, text: Option<String>, out: &mut Vec<Event>) {
     if let Some(text) = text.filter(|text| !text.is_empty()) {
         out.push(Event::Delta { index, delta: Delta::Text(text) });
     }

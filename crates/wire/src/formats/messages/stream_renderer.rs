@@ -23,9 +23,9 @@ pub struct StreamRenderer {
     stop: Option<StopReason>,
     refused: bool,
     /// Whether text was sent.
-    spoke: bool,
+    has_text: bool,
     /// Whether the stop reason was sent.
-    told: bool,
+    stop_sent: bool,
 }
 
 /// A block as sent to the client so far. Text and thinking blocks are opened with their first content.
@@ -63,7 +63,16 @@ impl Renderer for StreamRenderer {
 impl StreamRenderer {
     pub fn new(rendering: Rendering) -> Self {
         let (blocks, usage) = (Vec::new(), Usage::default());
-        Self { rendering, blocks, next: 0, usage, stop: None, refused: false, spoke: false, told: false }
+        Self {
+            rendering,
+            blocks,
+            next: 0,
+            usage,
+            stop: None,
+            refused: false,
+            has_text: false,
+            stop_sent: false,
+        }
     }
 
     fn begin(&self, out: &mut BytesMut) {
@@ -82,12 +91,12 @@ impl StreamRenderer {
 
     /// Sends stop reason and usage, which share one event: the reason waits for the usage, at most until the end.
     fn finish(&mut self, out: &mut BytesMut) {
-        let Some(reason) = self.stop.as_ref().filter(|_| !self.told) else { return };
+        let Some(reason) = self.stop.as_ref().filter(|_| !self.stop_sent) else { return };
         let (reason, sequence) = stop::write(stop_of(reason, self.refused));
         let delta = json!({"stop_reason": reason, "stop_sequence": sequence});
         let event = json!({"type": "message_delta", "delta": delta, "usage": write_usage(&self.usage)});
         put(out, "message_delta", &event);
-        self.told = true;
+        self.stop_sent = true;
     }
 
     fn open(&mut self, index: usize, block: &Block, out: &mut BytesMut) {
@@ -128,7 +137,7 @@ impl StreamRenderer {
             (Shown::Text { at }, Delta::Text(text)) => {
                 let at = *at.get_or_insert_with(|| put_start(&mut self.next, TEXT_START, out));
                 put_delta(out, at, TEXT, text);
-                self.spoke = true;
+                self.has_text = true;
             }
             (Shown::Thinking { at, .. }, Delta::Text(text)) => {
                 let at = *at.get_or_insert_with(|| put_start(&mut self.next, THINKING_START, out));
@@ -157,7 +166,7 @@ impl StreamRenderer {
             }
             Shown::Thinking { at: None, state: None } => {}
             // A bare signature after the text is omitted, because clients take the last block as the answer.
-            Shown::Thinking { at: None, state: Some(state) } if self.spoke && is_afterthought(&state) => {}
+            Shown::Thinking { at: None, state: Some(state) } if self.has_text && is_afterthought(&state) => {}
             Shown::Thinking { at: None, state: Some(state) } if is_redacted("", &state) => {
                 self.whole(&redacted(&state), out);
             }

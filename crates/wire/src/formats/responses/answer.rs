@@ -19,10 +19,10 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
         return Err(ScanError::Syntax { at: object.close, expected: "an array 'output'" });
     }
     let usage = object.value(body, "usage").filter(|range| body[range.start] == b'{');
-    let told = usage
+    let reports_output = usage
         .as_ref()
-        .is_some_and(|usage| count::tells(&body[usage.clone()], &["output_tokens", "completion_tokens"]));
-    let content_bytes = output.filter(|_| !told).map_or(0, |output| spoken_bytes(body, output));
+        .is_some_and(|usage| count::has_count(&body[usage.clone()], &["output_tokens", "completion_tokens"]));
+    let content_bytes = output.filter(|_| !reports_output).map_or(0, |output| content_bytes_in(body, output));
     let id = object.get(body, "id").and_then(|member| json::string_at(body, &member.value));
     Ok(Answer { id: id.map(|id| id.into_owned()), usage, content_bytes, error, object })
 }
@@ -49,7 +49,7 @@ pub fn reframe(event: &sse::Event) -> Option<Bytes> {
 }
 
 /// Bytes of text, reasoning and arguments, at most two levels deep.
-fn spoken_bytes(body: &[u8], output: Range<usize>) -> usize {
+fn content_bytes_in(body: &[u8], output: Range<usize>) -> usize {
     let items = json::scan_array(body, output).unwrap_or_default();
     items.into_iter().map(|item| bytes_of(body, item)).sum()
 }
@@ -60,9 +60,9 @@ fn bytes_of(body: &[u8], object: Range<usize>) -> usize {
         let value = object.value(body, name).filter(|value| body[value.start] == b'"');
         value.map_or(0, |value| json::decoded_len(&body[value]).saturating_sub(2))
     };
-    let spoken: usize = ["text", "refusal", "arguments", "input"].into_iter().map(length).sum();
+    let length_of_texts: usize = ["text", "refusal", "arguments", "input"].into_iter().map(length).sum();
     let parts = ["content", "summary"].into_iter().filter_map(|name| object.value(body, name));
-    spoken + parts.map(|parts| spoken_bytes(body, parts)).sum::<usize>()
+    length_of_texts + parts.map(|parts| content_bytes_in(body, parts)).sum::<usize>()
 }
 
 #[cfg(test)]

@@ -45,12 +45,12 @@ pub fn decode(body: &[u8], decoding: &mut Decoding) -> Result<Reply, Fault> {
 /// Decodes the parts of one item.
 pub fn parts_of(raw: &RawValue, decoding: &mut Decoding, parts: &mut Vec<Part>) -> Result<(), Fault> {
     match Reading::of(raw).map_err(|error| unreadable(decoding, &error))? {
-        Reading::Message(item) => parts.extend(item.content.iter().flatten().map(|spoken| {
-            let text = spoken.text().to_owned();
-            Part::new(if spoken.is_refusal() { Content::Refusal(text) } else { Content::Text(text) })
+        Reading::Message(item) => parts.extend(item.content.iter().flatten().map(|part| {
+            let text = part.text().to_owned();
+            Part::new(if part.is_refusal() { Content::Refusal(text) } else { Content::Text(text) })
         })),
         Reading::Reasoning(item) => {
-            let thinking = Thinking { text: item.thought(), opaque: item.state(decoding) };
+            let thinking = Thinking { text: item.reasoning_text(), opaque: item.state(decoding) };
             parts.push(Content::Thinking(thinking).into());
         }
         Reading::Call { item, custom } => {

@@ -40,7 +40,7 @@ pub fn parse(request: &Request) -> Result<Prompt, Fault> {
     let mut conversation = Conversation::new(prompt.turns);
     match given {
         Some(Value::String(text)) => {
-            conversation.say(Role::User, vec![Part::text(text).at("input")]);
+            conversation.push_turn(Role::User, vec![Part::text(text).at("input")]);
         }
         Some(Value::Array(items)) => conversation.read(items)?,
         Some(_) => {

@@ -14,7 +14,7 @@ use super::wire_types::{Begun, Frame, Item, Names, Opened, Reading, Response, Te
 use super::{error, kind, read_usage};
 use crate::codec::{Decoder, Decoding};
 use crate::sse;
-use slots::{Key, Slots, Spoke};
+use slots::{BlockKind, Key, Slots};
 
 pub struct StreamDecoder {
     decoding: Decoding,
@@ -59,8 +59,8 @@ impl StreamDecoder {
                 let id = named(|names| Text::owned(&names.id));
                 self.begin(id, named(|names| Text::owned(&names.model)), out);
             }
-            b"response.output_text.delta" => self.say(Spoke::Text, self.typed(data)?, out),
-            b"response.refusal.delta" => self.say(Spoke::Refusal, self.typed(data)?, out),
+            b"response.output_text.delta" => self.append_text(BlockKind::Text, self.typed(data)?, out),
+            b"response.refusal.delta" => self.append_text(BlockKind::Refusal, self.typed(data)?, out),
             b"response.reasoning_summary_text.delta" | b"response.reasoning_summary_part.added" => {
                 self.think(true, self.typed(data)?, out);
             }
@@ -95,29 +95,29 @@ impl StreamDecoder {
         }
     }
 
-    fn say(&mut self, spoke: Spoke, frame: Frame<'_>, out: &mut Vec<Event>) {
+    fn append_text(&mut self, kind: BlockKind, frame: Frame<'_>, out: &mut Vec<Event>) {
         let key = Key { item: frame.output_index, part: Some(frame.content_index) };
-        self.open(key, spoke, out);
+        self.open(key, kind, out);
         self.slots.grow(key, Text::of(&frame.delta), out);
     }
 
-    fn open(&mut self, key: Key, spoke: Spoke, out: &mut Vec<Event>) {
+    fn open(&mut self, key: Key, kind: BlockKind, out: &mut Vec<Event>) {
         self.begin(None, None, out);
-        let block = match spoke {
-            Spoke::Text => Block::Text,
-            Spoke::Refusal => Block::Refusal,
-            Spoke::Thought { .. } => Block::Thinking,
-            Spoke::Call => return,
+        let block = match kind {
+            BlockKind::Text => Block::Text,
+            BlockKind::Refusal => Block::Refusal,
+            BlockKind::Reasoning { .. } => Block::Thinking,
+            BlockKind::Call => return,
         };
-        self.refused |= spoke == Spoke::Refusal;
-        self.slots.open(key, spoke, block, out);
+        self.refused |= kind == BlockKind::Refusal;
+        self.slots.open(key, kind, block, out);
     }
 
     /// Emits reasoning. Some providers send the reasoning text, some its summary, a few both: whichever arrives first
     /// is used.
     fn think(&mut self, summary: bool, frame: Frame<'_>, out: &mut Vec<Event>) {
         let key = Key { item: frame.output_index, part: None };
-        self.open(key, Spoke::Thought { summary: None, part: 0 }, out);
+        self.open(key, BlockKind::Reasoning { summary: None, part: 0 }, out);
         let part = if summary { frame.summary_index } else { frame.content_index };
         self.slots.think(key, summary, part, Text::of(&frame.delta), out);
     }
@@ -127,7 +127,7 @@ impl StreamDecoder {
         self.begin(None, None, out);
         let key = Key { item: frame.output_index, part: None };
         match Reading::of(raw).map_err(|error| unreadable(&self.decoding, &error))? {
-            Reading::Reasoning(_) => self.open(key, Spoke::Thought { summary: None, part: 0 }, out),
+            Reading::Reasoning(_) => self.open(key, BlockKind::Reasoning { summary: None, part: 0 }, out),
             Reading::Call { item, custom } => self.open_call(key, &item, custom, out),
             Reading::Message(_) | Reading::Foreign => {}
         }
@@ -135,26 +135,26 @@ impl StreamDecoder {
     }
 
     fn open_call(&mut self, key: Key, item: &Item<'_>, custom: bool, out: &mut Vec<Event>) {
-        if self.slots.knows(key) {
+        if self.slots.contains(key) {
             return;
         }
         self.begin(None, None, out);
         let name = item.name();
         if self.decoding.schema_tool.as_deref() == Some(&name) {
-            return self.slots.open(key, Spoke::Text, Block::Text, out);
+            return self.slots.open(key, BlockKind::Text, Block::Text, out);
         }
         self.called = true;
         let id = item.call_id(&mut self.decoding);
-        self.slots.open(key, Spoke::Call, Block::ToolCall { id, name, custom, opaque: None }, out);
+        self.slots.open(key, BlockKind::Call, Block::ToolCall { id, name, custom, opaque: None }, out);
     }
 
     fn part_added(&mut self, frame: &Opened<'_>, out: &mut Vec<Event>) {
-        let spoke = match frame.part.as_ref().map(|part| &*part.kind) {
-            Some("output_text") => Spoke::Text,
-            Some("refusal") => Spoke::Refusal,
+        let kind = match frame.part.as_ref().map(|part| &*part.kind) {
+            Some("output_text") => BlockKind::Text,
+            Some("refusal") => BlockKind::Refusal,
             _ => return,
         };
-        self.open(Key { item: frame.output_index, part: Some(frame.content_index) }, spoke, out);
+        self.open(Key { item: frame.output_index, part: Some(frame.content_index) }, kind, out);
     }
 
     fn part_done(&mut self, frame: &Opened<'_>, out: &mut Vec<Event>) {
@@ -172,18 +172,18 @@ impl StreamDecoder {
         let key = Key { item: frame.output_index, part: None };
         match Reading::of(raw).map_err(|error| unreadable(&self.decoding, &error))? {
             Reading::Message(item) => {
-                for (index, spoken) in item.content.iter().flatten().enumerate() {
+                for (index, part) in item.content.iter().flatten().enumerate() {
                     let key = Key { part: Some(index as u64), ..key };
-                    let spoke = if spoken.is_refusal() { Spoke::Refusal } else { Spoke::Text };
-                    self.open(key, spoke, out);
-                    self.slots.complete(key, spoken.text(), out);
+                    let kind = if part.is_refusal() { BlockKind::Refusal } else { BlockKind::Text };
+                    self.open(key, kind, out);
+                    self.slots.complete(key, part.text(), out);
                     self.slots.close(key, out);
                 }
             }
             Reading::Reasoning(item) => {
-                self.open(key, Spoke::Thought { summary: None, part: 0 }, out);
+                self.open(key, BlockKind::Reasoning { summary: None, part: 0 }, out);
                 if self.slots.emitted(key) == 0 {
-                    self.slots.complete(key, &item.thought(), out);
+                    self.slots.complete(key, &item.reasoning_text(), out);
                 }
                 if let Some(state) = item.state(&self.decoding) {
                     self.slots.hand_over(key, Delta::Opaque(state), out);
@@ -199,7 +199,7 @@ impl StreamDecoder {
                 let value =
                     serde_json::from_str(raw.get()).map_err(|error| unreadable(&self.decoding, &error))?;
                 let block = Block::Foreign { format: Format::Responses, value };
-                self.slots.open(key, Spoke::Call, block, out);
+                self.slots.open(key, BlockKind::Call, block, out);
                 self.slots.close(key, out);
             }
         }
@@ -239,9 +239,9 @@ impl StreamDecoder {
         self.called = parts.iter().any(|part| matches!(part.content, Content::ToolCall(_)));
         self.refused = parts.iter().any(|part| matches!(part.content, Content::Refusal(_)));
         let events = Reply { parts, ..Reply::default() }.into_events();
-        let spoken =
+        let is_block_event =
             |event: &Event| matches!(event, Event::Open { .. } | Event::Delta { .. } | Event::Close { .. });
-        out.extend(events.into_iter().filter(spoken));
+        out.extend(events.into_iter().filter(is_block_event));
         Ok(())
     }
 }

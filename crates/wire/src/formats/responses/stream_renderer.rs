@@ -1,7 +1,7 @@
 //! Renders canonical events as the full set of response events that the official clients expect.
 
-mod blocks;
 mod event_writer;
+mod open_item;
 
 use bytes::BytesMut;
 use domain::call::Format;
@@ -14,14 +14,14 @@ use super::object::{Object, State};
 use super::render::{Names, items};
 use super::write_usage;
 use crate::codec::{IdGenerator, Renderer, Rendering};
-use blocks::Spoken;
 use event_writer::EventWriter;
+use open_item::OpenItem;
 
 pub struct StreamRenderer {
     object: Object,
     ids: IdGenerator,
     names: Names,
-    pen: EventWriter,
+    writer: EventWriter,
     begun: bool,
     /// Finished items, by their position in the output.
     items: Vec<Option<String>>,
@@ -34,7 +34,7 @@ pub struct StreamRenderer {
 struct Slot {
     block: u32,
     place: usize,
-    spoken: Spoken,
+    item: OpenItem,
 }
 
 impl StreamRenderer {
@@ -43,7 +43,7 @@ impl StreamRenderer {
             object: Object::new(&rendering),
             names: Names::new(&rendering.tools),
             ids: rendering.ids,
-            pen: EventWriter::default(),
+            writer: EventWriter::default(),
             begun: false,
             items: Vec::new(),
             open: Vec::new(),
@@ -60,7 +60,7 @@ impl Renderer for StreamRenderer {
         match event {
             Event::Begin { .. } => {}
             Event::Open { index, block } => self.open(*index, block, out),
-            Event::Delta { index, delta } => self.grow(*index, delta, out),
+            Event::Delta { index, delta } => self.append(*index, delta, out),
             Event::Close { index } => self.close(*index, out),
             Event::Usage { usage, .. } => self.usage = Some(write_usage(usage)),
             Event::Finish { reason } => self.stop = reason.clone(),
@@ -71,8 +71,8 @@ impl Renderer for StreamRenderer {
     fn fail(&mut self, fault: &Fault, out: &mut BytesMut) {
         self.begin(out);
         let response = self.response(&State::Failed(fault));
-        self.pen.event(out, "response.failed", format_args!(r#""response":{response}"#));
-        out.extend_from_slice(error::error_event(fault, self.pen.sequence).as_bytes());
+        self.writer.event(out, "response.failed", format_args!(r#""response":{response}"#));
+        out.extend_from_slice(error::error_event(fault, self.writer.sequence).as_bytes());
     }
 }
 
@@ -83,7 +83,7 @@ impl StreamRenderer {
         }
         let response = self.response(&State::InProgress);
         for kind in ["response.created", "response.in_progress"] {
-            self.pen.event(out, kind, format_args!(r#""response":{response}"#));
+            self.writer.event(out, kind, format_args!(r#""response":{response}"#));
         }
     }
 
@@ -93,19 +93,19 @@ impl StreamRenderer {
     }
 
     fn open(&mut self, block: u32, opened: &Block, out: &mut BytesMut) {
-        let spoken = match opened {
-            Block::Text => Spoken::text(self.ids.item("msg_")),
+        let item = match opened {
+            Block::Text => OpenItem::text(self.ids.item("msg_")),
             Block::Refusal => {
                 self.refused = true;
-                Spoken::refusal(self.ids.item("msg_"))
+                OpenItem::refusal(self.ids.item("msg_"))
             }
-            Block::Thinking => Spoken::thought(self.ids.item("rs_")),
+            Block::Thinking => OpenItem::reasoning(self.ids.item("rs_")),
             Block::ToolCall { id, name, custom, opaque } => {
                 if let Some(opaque) = opaque {
                     self.state_of_a_call(opaque, out);
                 }
                 let call = items::Call::new(id, name, *custom, &self.names, &mut self.ids);
-                Spoken::call(call, *custom)
+                OpenItem::call(call, *custom)
             }
             Block::Foreign { format: Format::Responses, value } => {
                 return self.whole_item(&value.to_string(), out);
@@ -114,27 +114,27 @@ impl StreamRenderer {
         };
         let place = self.items.len();
         self.items.push(None);
-        spoken.open(place, &mut self.pen, out);
-        self.open.push(Slot { block, place, spoken });
+        item.open(place, &mut self.writer, out);
+        self.open.push(Slot { block, place, item });
     }
 
-    fn grow(&mut self, block: u32, delta: &Delta, out: &mut BytesMut) {
+    fn append(&mut self, block: u32, delta: &Delta, out: &mut BytesMut) {
         let Some(slot) = self.open.iter_mut().rfind(|slot| slot.block == block) else { return };
         match delta {
             Delta::Text(more) | Delta::Arguments(more) => {
-                slot.spoken.grow(more, slot.place, &mut self.pen, out);
+                slot.item.append(more, slot.place, &mut self.writer, out);
             }
-            Delta::Opaque(opaque) => slot.spoken.keep(opaque),
+            Delta::Opaque(opaque) => slot.item.set_state(opaque),
         }
     }
 
     fn close(&mut self, block: u32, out: &mut BytesMut) {
         let Some(index) = self.open.iter().rposition(|slot| slot.block == block) else { return };
         let mut slot = self.open.remove(index);
-        let item = slot.spoken.close(slot.place, &mut self.pen, out);
-        self.pen.item(out, "done", slot.place, &item);
+        let item = slot.item.close(slot.place, &mut self.writer, out);
+        self.writer.item(out, "done", slot.place, &item);
         self.items[slot.place] = Some(item);
-        if let Some(opaque) = slot.spoken.late_state() {
+        if let Some(opaque) = slot.item.late_state() {
             self.state_of_a_call(&opaque, out);
         }
     }
@@ -147,8 +147,8 @@ impl StreamRenderer {
 
     fn whole_item(&mut self, item: &str, out: &mut BytesMut) {
         let place = self.items.len();
-        self.pen.item(out, "added", place, item);
-        self.pen.item(out, "done", place, item);
+        self.writer.item(out, "added", place, item);
+        self.writer.item(out, "done", place, item);
         self.items.push(Some(item.to_owned()));
     }
 
@@ -159,7 +159,7 @@ impl StreamRenderer {
             "incomplete" => "response.incomplete",
             _ => "response.completed",
         };
-        self.pen.event(out, kind, format_args!(r#""response":{response}"#));
+        self.writer.event(out, kind, format_args!(r#""response":{response}"#));
         out.extend_from_slice(b"data: [DONE]\n\n");
     }
 }

@@ -61,14 +61,14 @@ pub struct Item<'a> {
     #[serde(borrow)]
     encrypted_content: Option<Text<'a>>,
     #[serde(borrow)]
-    pub content: Option<Vec<Spoken<'a>>>,
+    pub content: Option<Vec<TextPart<'a>>>,
     #[serde(borrow)]
-    summary: Option<Vec<Spoken<'a>>>,
+    summary: Option<Vec<TextPart<'a>>>,
 }
 
 /// A part of a message or of reasoning.
 #[derive(Deserialize)]
-pub struct Spoken<'a> {
+pub struct TextPart<'a> {
     #[serde(rename = "type", borrow)]
     pub kind: Cow<'a, str>,
     #[serde(borrow)]
@@ -100,7 +100,7 @@ pub struct Opened<'a> {
     #[serde(borrow)]
     pub item: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub part: Option<Spoken<'a>>,
+    pub part: Option<TextPart<'a>>,
     #[serde(borrow)]
     pub response: Option<&'a RawValue>,
 }
@@ -178,15 +178,15 @@ impl Item<'_> {
     }
 
     /// The summary, or the reasoning text if there is no summary.
-    pub fn thought(&self) -> String {
-        let spoken = [&self.summary, &self.content];
-        let said = spoken.into_iter().flatten().find(|parts| !parts.is_empty());
-        let texts: Vec<&str> = said.into_iter().flatten().map(Spoken::text).collect();
+    pub fn reasoning_text(&self) -> String {
+        let lists = [&self.summary, &self.content];
+        let parts = lists.into_iter().flatten().find(|parts| !parts.is_empty());
+        let texts: Vec<&str> = parts.into_iter().flatten().map(TextPart::text).collect();
         texts.join("\n\n")
     }
 }
 
-impl Spoken<'_> {
+impl TextPart<'_> {
     pub fn is_refusal(&self) -> bool {
         self.kind == "refusal"
     }

@@ -54,7 +54,7 @@ impl Encoder<'_> {
         let both = self.rules.temperature_with_top_p || sampling.temperature.is_none();
         match top_p {
             Some(_) if !self.rules.sampling || !both => self.drop_field(Field::TopP),
-            top_p => self.set_if_said("top_p", top_p),
+            top_p => self.set_if_some("top_p", top_p),
         }
         let penalties = [
             ("presence_penalty", sampling.presence_penalty, Field::PresencePenalty),
@@ -64,14 +64,14 @@ impl Encoder<'_> {
             match value {
                 Some(value) if !self.rules.penalties && value != 0.0 => self.drop_field(field),
                 Some(_) if !self.rules.penalties => {}
-                value => self.set_if_said(name, value),
+                value => self.set_if_some(name, value),
             }
         }
         match sampling.top_k {
             Some(_) if !self.target.vendor.quirks.top_k && !self.is_native() => self.drop_field(Field::TopK),
-            top_k => self.set_if_said("top_k", top_k),
+            top_k => self.set_if_some("top_k", top_k),
         }
-        self.set_if_said("seed", sampling.seed);
+        self.set_if_some("seed", sampling.seed);
     }
 
     fn stop(&mut self) {
@@ -92,7 +92,7 @@ impl Encoder<'_> {
     fn reasoning(&mut self) {
         match &self.prompt.verbosity {
             Some(_) if !self.rules.verbosity && !self.is_native() => self.drop_field(Field::Verbosity),
-            verbosity => self.set_if_said("verbosity", verbosity.clone()),
+            verbosity => self.set_if_some("verbosity", verbosity.clone()),
         }
         let Some(reasoning) = &self.prompt.reasoning else { return };
         let Some(wanted) = wanted(reasoning) else { return };
@@ -103,7 +103,7 @@ impl Encoder<'_> {
             }
             return;
         }
-        self.set_if_said("reasoning_effort", word(wanted, self.rules.effort_words));
+        self.set_if_some("reasoning_effort", word(wanted, self.rules.effort_words));
     }
 
     fn labels(&mut self) {
@@ -118,12 +118,12 @@ impl Encoder<'_> {
         let kindred = matches!(prompt.format, Format::Chat | Format::Responses);
         match &prompt.metadata {
             Some(_) if !kindred => self.drop_field(Field::Metadata),
-            metadata => self.set_if_said("metadata", metadata.clone()),
+            metadata => self.set_if_some("metadata", metadata.clone()),
         }
         match prompt.service_tier.as_deref() {
             Some("auto") if !kindred => {}
             Some(_) if !kindred => self.drop_field(Field::ServiceTier),
-            tier => self.set_if_said("service_tier", tier),
+            tier => self.set_if_some("service_tier", tier),
         }
     }
 }

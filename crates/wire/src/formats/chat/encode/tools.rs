@@ -45,7 +45,7 @@ impl Encoder<'_> {
             Some(_) if !self.rules.parallel_tools && !self.is_native() => {
                 self.drop_field(Field::ParallelTools);
             }
-            parallel => self.set_if_said("parallel_tool_calls", parallel),
+            parallel => self.set_if_some("parallel_tool_calls", parallel),
         }
     }
 

@@ -21,14 +21,14 @@ impl Encoder<'_> {
             match turn.role {
                 // Some models accept instructions only at the beginning.
                 Role::System | Role::Developer if begun && !self.rules.system_turns => {
-                    self.spoken("user", turn, &mut messages);
+                    self.message("user", turn, &mut messages);
                 }
-                Role::System => self.spoken("system", turn, &mut messages),
+                Role::System => self.message("system", turn, &mut messages),
                 Role::Developer if self.target.vendor.quirks.developer_role => {
-                    self.spoken("developer", turn, &mut messages);
+                    self.message("developer", turn, &mut messages);
                 }
-                Role::Developer => self.spoken("system", turn, &mut messages),
-                Role::User => self.spoken("user", turn, &mut messages),
+                Role::Developer => self.message("system", turn, &mut messages),
+                Role::User => self.message("user", turn, &mut messages),
                 Role::Assistant => self.assistant(turn, &mut messages),
                 Role::Tool => self.results(&turn.parts, &mut messages),
             }
@@ -41,7 +41,7 @@ impl Encoder<'_> {
         messages
     }
 
-    fn spoken(&mut self, role: &str, turn: &Turn, messages: &mut Vec<Value>) {
+    fn message(&mut self, role: &str, turn: &Turn, messages: &mut Vec<Value>) {
         let own = |part: &&Part| !matches!(part.content, Content::Foreign { .. } | Content::ToolResult(_));
         let parts: Vec<&Part> = turn.parts.iter().filter(own).collect();
         let content = match role {
@@ -103,17 +103,17 @@ impl Encoder<'_> {
 
     /// Adds reasoning that this model produced, or unsigned reasoning for servers that expect it back.
     fn thoughts(&mut self, turn: &Turn, message: &mut Map<String, Value>) {
-        let (mut told, mut entries) = (Vec::new(), Vec::new());
+        let (mut texts, mut entries) = (Vec::new(), Vec::new());
         let fits = |opaque: &domain::canon::Opaque| opaque.fits(Format::Chat, self.target.model);
         for part in &turn.parts {
             match &part.content {
                 Content::Thinking(thinking) => match &thinking.opaque {
                     Some(opaque) if fits(opaque) => {
                         entries.extend(details::for_provider(&thinking.text, opaque));
-                        told.push(thinking.text.as_str());
+                        texts.push(thinking.text.as_str());
                     }
                     Some(_) => {}
-                    None => told.push(thinking.text.as_str()),
+                    None => texts.push(thinking.text.as_str()),
                 },
                 Content::ToolCall(call) => {
                     let opaque = call.opaque.as_ref().filter(|opaque| fits(opaque));
@@ -122,14 +122,14 @@ impl Encoder<'_> {
                 _ => {}
             }
         }
-        told.retain(|text| !text.is_empty());
+        texts.retain(|text| !text.is_empty());
         let called = turn.parts.iter().any(|part| matches!(part.content, Content::ToolCall(_)));
         // These servers reject a tool call without reasoning, even if another model made it.
-        if told.is_empty() && called {
-            told.push(UNKNOWN_THOUGHTS);
+        if texts.is_empty() && called {
+            texts.push(UNKNOWN_THOUGHTS);
         }
-        if self.rules.wants_signatures && !told.is_empty() {
-            message.insert("reasoning_content".into(), told.join("\n\n").into());
+        if self.rules.wants_signatures && !texts.is_empty() {
+            message.insert("reasoning_content".into(), texts.join("\n\n").into());
         }
         if !entries.is_empty() {
             message.insert("reasoning_details".into(), json!(entries));

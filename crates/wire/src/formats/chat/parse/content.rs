@@ -15,7 +15,7 @@ pub enum Allowed {
     /// User messages and tool results.
     Media,
     /// Assistant messages.
-    Spoken,
+    Answer,
 }
 
 impl Allowed {
@@ -23,7 +23,7 @@ impl Allowed {
         match self {
             Self::Text => "'text'",
             Self::Media => "'text', 'image_url', 'input_audio' and 'file'",
-            Self::Spoken => "'text' and 'refusal'",
+            Self::Answer => "'text' and 'refusal'",
         }
     }
 }
@@ -52,7 +52,7 @@ fn read_part(value: Value, place: String, allowed: Allowed) -> Result<Part, Faul
     let kind = part.required_string("type")?;
     let content = match (kind.as_str(), allowed) {
         ("text", _) => Content::Text(part.required_string("text")?),
-        ("refusal", Allowed::Spoken) => Content::Refusal(part.required_string("refusal")?),
+        ("refusal", Allowed::Answer) => Content::Refusal(part.required_string("refusal")?),
         ("image_url", Allowed::Media) => Content::Image(read_image(part)?),
         ("input_audio", Allowed::Media) => Content::Audio(read_audio(part.required_object("input_audio")?)?),
         ("file", Allowed::Media) => Content::Document(read_file(part.required_object("file")?)?),

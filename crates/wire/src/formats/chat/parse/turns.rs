@@ -29,9 +29,9 @@ impl Reader {
     fn message(&mut self, mut message: Members, place: &str) -> Result<(), Fault> {
         let role = message.required_string("role")?;
         match role.as_str() {
-            "system" => self.spoken(Role::System, message, place, Allowed::Text),
-            "developer" => self.spoken(Role::Developer, message, place, Allowed::Text),
-            "user" => self.spoken(Role::User, message, place, Allowed::Media),
+            "system" => self.turn_with_content(Role::System, message, place, Allowed::Text),
+            "developer" => self.turn_with_content(Role::Developer, message, place, Allowed::Text),
+            "user" => self.turn_with_content(Role::User, message, place, Allowed::Media),
             "assistant" => self.assistant(message, place),
             "tool" => {
                 let call_id = message.required_string("tool_call_id")?;
@@ -49,7 +49,7 @@ impl Reader {
         }
     }
 
-    fn spoken(
+    fn turn_with_content(
         &mut self,
         role: Role,
         mut message: Members,
@@ -82,7 +82,7 @@ impl Reader {
 
     fn assistant(&mut self, mut message: Members, place: &str) -> Result<(), Fault> {
         let mut words = match message.take("content") {
-            Some(value) => content::read(value, place, Allowed::Spoken)?,
+            Some(value) => content::read(value, place, Allowed::Answer)?,
             None => Vec::new(),
         };
         words.retain(|part| part.as_text() != Some(""));
@@ -184,9 +184,9 @@ fn read_thinking(message: &mut Members, calls: &mut [Part], place: &str) -> Resu
             call.opaque = detail.opaque_of_call("");
             continue;
         }
-        let told = !detail.text.is_empty();
+        let has_text = !detail.text.is_empty();
         // State without text belongs to the text before it.
-        if let Some((last, _)) = thoughts.last_mut().filter(|(last, _)| last.opaque.is_none() && !told) {
+        if let Some((last, _)) = thoughts.last_mut().filter(|(last, _)| last.opaque.is_none() && !has_text) {
             let text = std::mem::take(&mut last.text);
             *last = details::thought(text, detail.opaque_of_thought("", true));
             continue;
@@ -194,11 +194,11 @@ fn read_thinking(message: &mut Members, calls: &mut [Part], place: &str) -> Resu
         if signed.is_none() && detail.is_text() {
             signed = Some(thoughts.len());
         }
-        let opaque = detail.opaque_of_thought("", told);
+        let opaque = detail.opaque_of_thought("", has_text);
         thoughts.push((details::thought(detail.text, opaque), index));
     }
-    let told = thoughts.iter().any(|(thinking, _)| !thinking.text.is_empty());
-    if let Some(text) = plain.filter(|text| !told && !text.is_empty()) {
+    let has_text = thoughts.iter().any(|(thinking, _)| !thinking.text.is_empty());
+    if let Some(text) = plain.filter(|text| !has_text && !text.is_empty()) {
         match signed {
             Some(at) => thoughts[at].0.text = text,
             None => thoughts.insert(0, (Thinking { text, opaque: None }, 0)),

@@ -26,7 +26,7 @@ struct Open {
     /// Whether the block has its opaque state, after which no more content can be added.
     signed: bool,
     /// Whether the block has content.
-    told: bool,
+    has_content: bool,
     /// Content emitted if the block has none: a call without arguments gets an empty object.
     default: Option<&'static str>,
 }
@@ -47,7 +47,7 @@ impl Blocks {
         }
         let index = self.continue_or_open(BlockKind::Thinking, Block::Thinking, out);
         if let Some(open) = &mut self.open {
-            open.told = true;
+            open.has_content = true;
         }
         out.push(Event::Delta { index, delta: Delta::Text(text.to_owned()) });
     }
@@ -57,8 +57,8 @@ impl Blocks {
         let index = self.continue_or_open(BlockKind::Thinking, Block::Thinking, out);
         let Some(open) = &mut self.open else { return };
         open.signed = true;
-        if let Some(mut opaque) = detail.opaque_of_thought(model, open.told) {
-            let vouched = opaque.text.take().filter(|_| !open.told);
+        if let Some(mut opaque) = detail.opaque_of_thought(model, open.has_content) {
+            let vouched = opaque.text.take().filter(|_| !open.has_content);
             out.extend(vouched.map(|text| Event::Delta { index, delta: Delta::Text(text) }));
             out.push(Event::Delta { index, delta: Delta::Opaque(opaque) });
         }
@@ -85,7 +85,7 @@ impl Blocks {
     pub fn grow(&mut self, index: u32, delta: Delta, out: &mut Vec<Event>) -> bool {
         match &mut self.open {
             Some(open) if open.index == index => {
-                open.told = true;
+                open.has_content = true;
                 out.push(Event::Delta { index, delta });
                 true
             }
@@ -96,7 +96,7 @@ impl Blocks {
     pub fn close(&mut self, out: &mut Vec<Event>) {
         let Some(open) = self.open.take() else { return };
         let index = open.index;
-        if let Some(arguments) = open.default.filter(|_| !open.told) {
+        if let Some(arguments) = open.default.filter(|_| !open.has_content) {
             out.push(Event::Delta { index, delta: Delta::Arguments(arguments.to_owned()) });
         }
         out.push(Event::Close { index });
@@ -121,7 +121,7 @@ impl Blocks {
     fn open(&mut self, kind: BlockKind, block: Block, out: &mut Vec<Event>) -> u32 {
         let index = self.next;
         self.next += 1;
-        self.open = Some(Open { index, kind, signed: false, told: false, default: None });
+        self.open = Some(Open { index, kind, signed: false, has_content: false, default: None });
         out.push(Event::Open { index, block });
         index
     }

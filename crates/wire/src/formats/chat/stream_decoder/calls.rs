@@ -46,7 +46,7 @@ impl Calls {
     }
 
     /// Whether a call from an earlier chunk or from this one has this id.
-    pub fn knows(&self, id: &str, chunk: &[Call<'_>]) -> bool {
+    pub fn contains(&self, id: &str, chunk: &[Call<'_>]) -> bool {
         self.block_of(id).is_some() || chunk.iter().any(|call| Text::filled(&call.id) == Some(id))
     }
 

@@ -41,7 +41,7 @@ pub(super) fn text(text: &str) -> Option<Block> {
 impl Encoder<'_> {
     pub(super) fn block(&mut self, part: &Part, role: Role) -> Option<Block> {
         let mut block = match (&part.content, role) {
-            (Content::Text(said) | Content::Refusal(said), _) => text(said)?,
+            (Content::Text(content) | Content::Refusal(content), _) => text(content)?,
             (Content::Foreign { format: Format::Messages, value: Value::Object(value) }, _) => {
                 return Some(value.clone());
             }
@@ -101,8 +101,8 @@ impl Encoder<'_> {
     }
 
     fn result(&mut self, result: &ToolResult) -> Block {
-        let mut told = block("tool_result");
-        told.insert("tool_use_id".into(), self.ids.result(&result.call_id).into());
+        let mut result_block = block("tool_result");
+        result_block.insert("tool_use_id".into(), self.ids.result(&result.call_id).into());
         let content = match result.parts.as_slice() {
             [Part { content: Content::Text(text), cache: None, .. }] if !text.is_empty() => {
                 Some(text.as_str().into())
@@ -116,12 +116,12 @@ impl Encoder<'_> {
         // The content of a failed result must not be empty.
         let content = content.or_else(|| result.is_error.then(|| "The tool failed.".into()));
         if let Some(content) = content {
-            told.insert("content".into(), content);
+            result_block.insert("content".into(), content);
         }
         if result.is_error {
-            told.insert("is_error".into(), true.into());
+            result_block.insert("is_error".into(), true.into());
         }
-        told
+        result_block
     }
 
     fn image(&mut self, media: &Media) -> Option<Block> {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 /// Keywords that the constrained decoder rejects; they are moved into the description.
-const TOLD: [&str; 13] = [
+const MOVED_TO_DESCRIPTION: [&str; 13] = [
     "minimum",
     "maximum",
     "exclusiveMinimum",
@@ -30,7 +30,7 @@ pub(super) fn adapt(schema: &Value) -> Value {
 
 fn adapt_object(members: &Map<String, Value>) -> Map<String, Value> {
     let mut adapted = Map::new();
-    let mut told = Vec::new();
+    let mut moved = Vec::new();
     for (name, value) in members {
         match name.as_str() {
             "properties" | "$defs" | "definitions" => {
@@ -45,8 +45,8 @@ fn adapt_object(members: &Map<String, Value>) -> Map<String, Value> {
                 adapted.insert(name.clone(), adapt(value));
             }
             "additionalProperties" | "patternProperties" | "$schema" => {}
-            "minItems" if value.as_u64().is_none_or(|least| least > 1) => told.push((name, value)),
-            _ if TOLD.contains(&name.as_str()) => told.push((name, value)),
+            "minItems" if value.as_u64().is_none_or(|least| least > 1) => moved.push((name, value)),
+            _ if MOVED_TO_DESCRIPTION.contains(&name.as_str()) => moved.push((name, value)),
             _ => {
                 adapted.insert(name.clone(), value.clone());
             }
@@ -59,10 +59,10 @@ fn adapt_object(members: &Map<String, Value>) -> Map<String, Value> {
     if is_object || members.contains_key("properties") {
         adapted.insert("additionalProperties".into(), false.into());
     }
-    if !told.is_empty() {
-        let limits: Vec<String> = told.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-        let said = members.get("description").and_then(Value::as_str).map(|text| format!("{text}\n"));
-        let description = format!("{}({})", said.unwrap_or_default(), limits.join(", "));
+    if !moved.is_empty() {
+        let limits: Vec<String> = moved.iter().map(|(name, value)| format!("{name}: {value}")).collect();
+        let given = members.get("description").and_then(Value::as_str).map(|text| format!("{text}\n"));
+        let description = format!("{}({})", given.unwrap_or_default(), limits.join(", "));
         adapted.insert("description".into(), description.into());
     }
     adapted

@@ -92,7 +92,7 @@ impl Writer<'_, '_, '_> {
             MediaSource::Data(data) => {
                 json!({"type": "input_image", "image_url": data_url(media, data, "image/png")})
             }
-            MediaSource::File(id) if self.knows_files() => json!({"type": "input_image", "file_id": id}),
+            MediaSource::File(id) if self.supports_files() => json!({"type": "input_image", "file_id": id}),
             MediaSource::File(_) | MediaSource::Text(_) => return None,
         };
         if let Some(detail) = &media.detail {
@@ -110,7 +110,7 @@ impl Writer<'_, '_, '_> {
             MediaSource::Data(data) => {
                 json!({"type": "input_file", "file_data": data_url(media, data, "application/pdf")})
             }
-            MediaSource::File(id) if self.knows_files() => json!({"type": "input_file", "file_id": id}),
+            MediaSource::File(id) if self.supports_files() => json!({"type": "input_file", "file_id": id}),
             MediaSource::File(_) => return None,
             MediaSource::Text(text) => {
                 let title = media.name.as_ref().map(|name| format!("{name}:\n\n")).unwrap_or_default();
@@ -127,7 +127,7 @@ impl Writer<'_, '_, '_> {
     }
 
     /// Whether file ids are valid: they only are at the provider that issued them.
-    fn knows_files(&self) -> bool {
+    fn supports_files(&self) -> bool {
         matches!(self.encoder.prompt.format, Format::Chat | Format::Responses)
     }
 

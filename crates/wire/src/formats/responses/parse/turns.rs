@@ -68,7 +68,7 @@ impl Conversation {
     }
 
     /// Adds a separate turn.
-    pub fn say(&mut self, role: Role, parts: Vec<Part>) {
+    pub fn push_turn(&mut self, role: Role, parts: Vec<Part>) {
         self.turns.push(Turn::new(role, parts));
     }
 
@@ -76,7 +76,7 @@ impl Conversation {
     fn add(&mut self, role: Role, parts: Vec<Part>) {
         match self.turns.last_mut() {
             Some(turn) if turn.role == role => turn.parts.extend(parts),
-            _ => self.say(role, parts),
+            _ => self.push_turn(role, parts),
         }
     }
 
@@ -128,7 +128,7 @@ impl Conversation {
         let parts = content::read(&mut item, "content")?;
         match role {
             Role::Assistant => self.add(role, parts),
-            _ => self.say(role, parts),
+            _ => self.push_turn(role, parts),
         }
         Ok(())
     }

@@ -10,11 +10,11 @@ pub struct Key {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Spoke {
+pub enum BlockKind {
     Text,
     Refusal,
     /// `summary`: whether the summary is used instead of the text, once known; `part`: the current part.
-    Thought {
+    Reasoning {
         summary: Option<bool>,
         part: u64,
     },
@@ -26,7 +26,7 @@ pub struct Slots(Vec<Slot>);
 
 struct Slot {
     key: Key,
-    spoke: Spoke,
+    kind: BlockKind,
     /// Whether deltas are arguments; those of a schema tool are text.
     arguments: bool,
     emitted: usize,
@@ -38,7 +38,7 @@ impl Slots {
         self.0.is_empty()
     }
 
-    pub fn knows(&self, key: Key) -> bool {
+    pub fn contains(&self, key: Key) -> bool {
         self.find(key).is_some()
     }
 
@@ -47,13 +47,13 @@ impl Slots {
     }
 
     /// Opens a block unless it exists.
-    pub fn open(&mut self, key: Key, spoke: Spoke, block: Block, out: &mut Vec<Event>) {
-        if self.knows(key) {
+    pub fn open(&mut self, key: Key, kind: BlockKind, block: Block, out: &mut Vec<Event>) {
+        if self.contains(key) {
             return;
         }
         let arguments = matches!(block, Block::ToolCall { .. });
         out.push(Event::Open { index: self.0.len() as u32, block });
-        self.0.push(Slot { key, spoke, arguments, emitted: 0, open: true });
+        self.0.push(Slot { key, kind, arguments, emitted: 0, open: true });
     }
 
     pub fn grow(&mut self, key: Key, more: &str, out: &mut Vec<Event>) {
@@ -71,12 +71,12 @@ impl Slots {
     /// Emits reasoning; its parts are separated as paragraphs.
     pub fn think(&mut self, key: Key, summary: bool, part: u64, more: &str, out: &mut Vec<Event>) {
         let Some(index) = self.find(key) else { return };
-        let Spoke::Thought { summary: told, part: before } = self.0[index].spoke else { return };
-        if told.is_some_and(|told| told != summary) {
+        let BlockKind::Reasoning { summary: last, part: before } = self.0[index].kind else { return };
+        if last.is_some_and(|last| last != summary) {
             return;
         }
-        self.0[index].spoke = Spoke::Thought { summary: Some(summary), part };
-        if told.is_some() && part > before {
+        self.0[index].kind = BlockKind::Reasoning { summary: Some(summary), part };
+        if last.is_some() && part > before {
             self.grow(key, "\n\n", out);
         }
         self.grow(key, more, out);

@@ -8,13 +8,13 @@ use crate::formats::responses::custom_input::Unwrapper;
 use crate::formats::responses::render::items::{self, Call, Message};
 use crate::json::Quoted;
 
-pub enum Spoken {
+pub enum OpenItem {
     Message {
         id: String,
         message: Message,
         text: String,
     },
-    Thought {
+    Reasoning {
         id: String,
         text: String,
         state: Option<Opaque>,
@@ -28,7 +28,7 @@ pub enum Spoken {
     },
 }
 
-impl Spoken {
+impl OpenItem {
     pub fn text(id: String) -> Self {
         Self::Message { id, message: Message::Text, text: String::new() }
     }
@@ -37,8 +37,8 @@ impl Spoken {
         Self::Message { id, message: Message::Refusal, text: String::new() }
     }
 
-    pub fn thought(id: String) -> Self {
-        Self::Thought { id, text: String::new(), state: None }
+    pub fn reasoning(id: String) -> Self {
+        Self::Reasoning { id, text: String::new(), state: None }
     }
 
     /// Creates a call; `plain` if the deltas are the input itself.
@@ -47,22 +47,22 @@ impl Spoken {
         Self::Call { call, arguments: String::new(), unwrapper, late_state: None }
     }
 
-    pub fn open(&self, place: usize, pen: &mut EventWriter, out: &mut BytesMut) {
+    pub fn open(&self, place: usize, writer: &mut EventWriter, out: &mut BytesMut) {
         match self {
             Self::Message { id, message, .. } => {
-                pen.item(out, "added", place, &items::message(id, *message, None));
+                writer.item(out, "added", place, &items::message(id, *message, None));
                 let part = message.part("");
                 let members = format_args!(
                     r#""item_id":"{id}","output_index":{place},"content_index":0,"part":{part}"#
                 );
-                pen.event(out, "response.content_part.added", members);
+                writer.event(out, "response.content_part.added", members);
             }
-            Self::Thought { id, .. } => pen.item(out, "added", place, &items::reasoning(id, "", None)),
-            Self::Call { call, .. } => pen.item(out, "added", place, &call.item(None)),
+            Self::Reasoning { id, .. } => writer.item(out, "added", place, &items::reasoning(id, "", None)),
+            Self::Call { call, .. } => writer.item(out, "added", place, &call.item(None)),
         }
     }
 
-    pub fn grow(&mut self, more: &str, place: usize, pen: &mut EventWriter, out: &mut BytesMut) {
+    pub fn append(&mut self, more: &str, place: usize, writer: &mut EventWriter, out: &mut BytesMut) {
         match self {
             Self::Message { id, message, text } => {
                 text.push_str(more);
@@ -71,7 +71,7 @@ impl Spoken {
                     Message::Refusal => ("response.refusal.delta", ""),
                 };
                 let delta = Quoted(more);
-                pen.event(
+                writer.event(
                     out,
                     kind,
                     format_args!(
@@ -79,26 +79,28 @@ impl Spoken {
                     ),
                 );
             }
-            Self::Thought { id, text, .. } => {
+            Self::Reasoning { id, text, .. } => {
                 if more.is_empty() {
                     return;
                 }
                 if text.is_empty() {
-                    summary_event(pen, out, "part.added", id, place, "part", &items::summary_part(""));
+                    summary_event(writer, out, "part.added", id, place, "part", &items::summary_part(""));
                 }
                 text.push_str(more);
-                summary_event(pen, out, "text.delta", id, place, "delta", &Quoted(more));
+                summary_event(writer, out, "text.delta", id, place, "delta", &Quoted(more));
             }
             Self::Call { call, arguments, unwrapper, .. } => match unwrapper {
-                Some(unwrapper) => tell(call, arguments, &unwrapper.read(more), place, pen, out),
-                None => tell(call, arguments, more, place, pen, out),
+                Some(unwrapper) => {
+                    arguments_delta(call, arguments, &unwrapper.read(more), place, writer, out)
+                }
+                None => arguments_delta(call, arguments, more, place, writer, out),
             },
         }
     }
 
-    pub fn keep(&mut self, opaque: &Opaque) {
+    pub fn set_state(&mut self, opaque: &Opaque) {
         match self {
-            Self::Thought { state, .. } | Self::Call { late_state: state, .. } => {
+            Self::Reasoning { state, .. } | Self::Call { late_state: state, .. } => {
                 *state = Some(opaque.clone())
             }
             Self::Message { .. } => {}
@@ -114,7 +116,7 @@ impl Spoken {
     }
 
     /// Writes all events up to the item's own and returns the item.
-    pub fn close(&mut self, place: usize, pen: &mut EventWriter, out: &mut BytesMut) -> String {
+    pub fn close(&mut self, place: usize, writer: &mut EventWriter, out: &mut BytesMut) -> String {
         match self {
             Self::Message { id, message, text } => {
                 let (kind, field, logprobs) = match message {
@@ -122,27 +124,27 @@ impl Spoken {
                     Message::Refusal => ("response.refusal.done", "refusal", ""),
                 };
                 let at = format!(r#""item_id":"{id}","output_index":{place},"content_index":0"#);
-                pen.event(out, kind, format_args!(r#"{at},"{field}":{}{logprobs}"#, Quoted(text)));
+                writer.event(out, kind, format_args!(r#"{at},"{field}":{}{logprobs}"#, Quoted(text)));
                 let part = message.part(text);
-                pen.event(out, "response.content_part.done", format_args!(r#"{at},"part":{part}"#));
+                writer.event(out, "response.content_part.done", format_args!(r#"{at},"part":{part}"#));
                 items::message(id, *message, Some(text))
             }
-            Self::Thought { id, text, state } => {
+            Self::Reasoning { id, text, state } => {
                 if !text.is_empty() {
-                    summary_event(pen, out, "text.done", id, place, "text", &Quoted(text));
-                    summary_event(pen, out, "part.done", id, place, "part", &items::summary_part(text));
+                    summary_event(writer, out, "text.done", id, place, "text", &Quoted(text));
+                    summary_event(writer, out, "part.done", id, place, "part", &items::summary_part(text));
                 }
                 let state = state.as_ref().map(|opaque| items::state(opaque, text));
                 items::reasoning(id, text, state.as_deref())
             }
             Self::Call { call, arguments, unwrapper, .. } => {
                 if let Some(unwrapper) = unwrapper {
-                    tell(call, arguments, &unwrapper.finish(), place, pen, out);
+                    arguments_delta(call, arguments, &unwrapper.finish(), place, writer, out);
                 } else if !call.custom && arguments.trim().is_empty() {
                     arguments.clear();
-                    tell(call, arguments, "{}", place, pen, out);
+                    arguments_delta(call, arguments, "{}", place, writer, out);
                 }
-                finish_call(call, arguments, place, pen, out);
+                finish_call(call, arguments, place, writer, out);
                 call.item(Some(arguments))
             }
         }
@@ -150,7 +152,7 @@ impl Spoken {
 }
 
 fn summary_event(
-    pen: &mut EventWriter,
+    writer: &mut EventWriter,
     out: &mut BytesMut,
     what: &str,
     id: &str,
@@ -166,31 +168,42 @@ fn summary_event(
     };
     let members =
         format_args!(r#""item_id":"{id}","output_index":{place},"summary_index":0,"{field}":{value}"#);
-    pen.event(out, kind, members);
+    writer.event(out, kind, members);
 }
 
-fn tell(call: &Call, told: &mut String, more: &str, place: usize, pen: &mut EventWriter, out: &mut BytesMut) {
+fn arguments_delta(
+    call: &Call,
+    arguments: &mut String,
+    more: &str,
+    place: usize,
+    writer: &mut EventWriter,
+    out: &mut BytesMut,
+) {
     if more.is_empty() {
         return;
     }
-    told.push_str(more);
+    arguments.push_str(more);
     let kind = if call.custom {
         "response.custom_tool_call_input.delta"
     } else {
         "response.function_call_arguments.delta"
     };
     let (id, delta) = (&call.id, Quoted(more));
-    pen.event(out, kind, format_args!(r#""item_id":"{id}","output_index":{place},"delta":{delta}"#));
+    writer.event(out, kind, format_args!(r#""item_id":"{id}","output_index":{place},"delta":{delta}"#));
 }
 
-fn finish_call(call: &Call, told: &str, place: usize, pen: &mut EventWriter, out: &mut BytesMut) {
+fn finish_call(call: &Call, arguments: &str, place: usize, writer: &mut EventWriter, out: &mut BytesMut) {
     let at = format!(r#""item_id":"{}","output_index":{place}"#, call.id);
-    let told = Quoted(told);
+    let arguments = Quoted(arguments);
     if call.custom {
-        pen.event(out, "response.custom_tool_call_input.done", format_args!(r#"{at},"input":{told}"#));
+        writer.event(
+            out,
+            "response.custom_tool_call_input.done",
+            format_args!(r#"{at},"input":{arguments}"#),
+        );
     } else {
         let name = Quoted(&call.name);
-        let members = format_args!(r#"{at},"name":{name},"arguments":{told}"#);
-        pen.event(out, "response.function_call_arguments.done", members);
+        let members = format_args!(r#"{at},"name":{name},"arguments":{arguments}"#);
+        writer.event(out, "response.function_call_arguments.done", members);
     }
 }
