@@ -8,6 +8,7 @@ mod body;
 mod client_address;
 mod cors;
 mod csv;
+mod dependencies;
 mod fault;
 mod framing;
 mod http2;
@@ -54,7 +55,7 @@ pub struct App {
     recalculating: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
     /// The result of the last disk probe of `/ready`, and its time.
-    room: tokio::sync::Mutex<Option<(Duration, admin::runtime::dependencies::Room)>>,
+    disk_space: tokio::sync::Mutex<Option<(Duration, dependencies::DiskSpace)>>,
     started: Started,
 }
 
@@ -108,7 +109,7 @@ impl App {
             naming: Default::default(),
             recalculating: Default::default(),
             draining: AtomicBool::new(false),
-            room: Default::default(),
+            disk_space: Default::default(),
             started,
         })
     }

@@ -10,7 +10,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::App;
-use crate::admin::runtime::dependencies::{DOWN, DRAINING, Dependencies};
+use crate::dependencies::{DOWN, DRAINING, Dependencies};
 
 /// Liveness probe; needs no credential.
 #[utoipa::path(get, path = "/health", tag = "health", responses((status = 200, description = "Alive", body = BTreeMap<String, String>)))]

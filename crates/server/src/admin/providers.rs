@@ -27,7 +27,7 @@ use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
 use draft::ProviderBody;
-pub use health::{ProviderHealth, of as health_of, readiness};
+pub use health::{ProviderHealth, of as health_of};
 use view::{ProviderView, StatusView, TypeView};
 
 #[derive(Serialize, ToSchema)]

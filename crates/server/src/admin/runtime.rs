@@ -1,7 +1,5 @@
 //! `GET /admin/api/v1/runtime/status`: the state of this process and of what it depends on.
 
-pub mod dependencies;
-
 use std::sync::Arc;
 
 use axum::Json;
@@ -14,7 +12,7 @@ use utoipa::ToSchema;
 use super::record;
 use crate::App;
 use crate::authorized::{Authorized, Read, Runtime};
-use dependencies::Dependencies;
+use crate::dependencies::Dependencies;
 
 #[derive(Serialize, ToSchema)]
 pub struct RuntimeStatus {

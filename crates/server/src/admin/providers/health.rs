@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 
 use crate::App;
 use crate::admin::record;
+use crate::dependencies::providers::{obstacle, was_used};
 use pipeline::routing::health::{BreakerState, HealthView};
 
 /// Error rate above which an instance is degraded.
@@ -54,7 +55,7 @@ pub struct ModelHealth {
 pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) {
     let now = app.gateway.clock.tick();
     let seen = instance.health().into_iter().map(|(model, health)| (model, health.view(now)));
-    let lived: Vec<(String, HealthView)> = seen.filter(|(_, seen)| speaks(seen)).collect();
+    let lived: Vec<(String, HealthView)> = seen.filter(|(_, seen)| was_used(seen)).collect();
     let listing = app.refresher.inventory.listing(instance.name()).unwrap_or_default();
     let views: Vec<&HealthView> = lived.iter().map(|(_, seen)| seen).collect();
     let (state, reason) = match obstacle(instance) {
@@ -73,45 +74,6 @@ pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) 
         model_count: instance.deployments.len(),
     };
     (health, lived.iter().map(|(model, seen)| show(model, seen)).collect())
-}
-
-/// The state for `/ready`: ok, degraded or down, by open breakers and cooldowns of used models. `None` for a disabled
-/// instance.
-pub fn readiness(app: &App, instance: &Instance) -> Option<&'static str> {
-    match obstacle(instance) {
-        Some(("disabled", _)) => return None,
-        Some(_) => return Some("down"),
-        None => {}
-    }
-    let now = app.gateway.clock.tick();
-    let views = instance.health().into_iter().map(|(_, health)| health.view(now));
-    let used: Vec<HealthView> = views.filter(speaks).collect();
-    let unavailable =
-        used.iter().filter(|seen| seen.breaker == BreakerState::Open || seen.cooling_for.is_some()).count();
-    Some(match unavailable {
-        0 => "ok",
-        count if count == used.len() => "down",
-        _ => "degraded",
-    })
-}
-
-/// The configuration problem that keeps an instance from being called, if any.
-fn obstacle(instance: &Instance) -> Option<(&'static str, Option<String>)> {
-    let provider = &instance.provider;
-    if !provider.enabled {
-        return Some(("disabled", None));
-    }
-    if instance.core.vendor.answer.is_some() {
-        return None;
-    }
-    match &instance.core.destination {
-        Ok(_) if instance.core.vendor.key_required && provider.api_key.is_none() => {
-            Some(("incomplete", Some("its api_key is not set".to_owned())))
-        }
-        Ok(_) => None,
-        Err(reason) if provider.base_url.is_empty() => Some(("incomplete", Some(reason.clone()))),
-        Err(reason) => Some(("down", Some(reason.clone()))),
-    }
 }
 
 /// Derives the state from calls, which outweigh model discovery; unknown without either.
@@ -135,19 +97,10 @@ fn judge(views: &[&HealthView], listing: &Listing, built_in: bool) -> (&'static 
         Some(_) => "degraded",
     };
     // Current errors take precedence over past ones.
-    let told = |seen: &&HealthView| seen.last_error.clone();
-    let now = views.iter().filter(troubled).find_map(told);
-    let reason = now.or_else(|| views.iter().find_map(told)).or_else(|| listing.last_error.clone());
+    let last_error = |seen: &&HealthView| seen.last_error.clone();
+    let now = views.iter().filter(troubled).find_map(last_error);
+    let reason = now.or_else(|| views.iter().find_map(last_error)).or_else(|| listing.last_error.clone());
     (state, reason)
-}
-
-fn speaks(seen: &HealthView) -> bool {
-    seen.breaker != BreakerState::Closed
-        || seen.cooling_for.is_some()
-        || seen.error_rate > 0.0
-        || seen.latency_ewma.is_some()
-        || seen.in_flight > 0
-        || seen.last_error.is_some()
 }
 
 fn show(model: &str, seen: &HealthView) -> ModelHealth {
@@ -260,11 +213,11 @@ mod tests {
     }
 
     #[test]
-    fn only_what_has_something_to_say_speaks() {
+    fn models_without_calls_are_left_out() {
         let silent = HealthView { latency_ewma: None, ..quiet() };
-        assert!(!speaks(&silent));
-        assert!(speaks(&quiet()) && speaks(&open()));
-        assert!(speaks(&HealthView { in_flight: 1, ..silent }));
+        assert!(!was_used(&silent));
+        assert!(was_used(&quiet()) && was_used(&open()));
+        assert!(was_used(&HealthView { in_flight: 1, ..silent }));
     }
 
     #[test]

@@ -1,12 +1,13 @@
 //! The state of everything that the gateway depends on, for `/ready` and the runtime status.
 
+pub mod providers;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use pipeline::routing::routes::Routes;
 use pipeline::snapshot::Snapshot;
 
-use crate::admin::providers::readiness;
 use crate::{App, PING_LIMIT};
 
 pub const OK: &str = "ok";
@@ -26,16 +27,16 @@ pub struct Dependencies {
 impl Dependencies {
     pub async fn check(app: &Arc<App>, snapshot: &Snapshot) -> Self {
         let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
-        let room = room(app).await;
+        let space = disk_space(app).await;
         // A database may be readable and not writable: locked, full, or read-only.
         let storage = match ping {
-            Ok(Ok(())) if app.gateway.journal.is_stuck() || !room.database => DEGRADED,
+            Ok(Ok(())) if app.gateway.journal.is_stuck() || !space.database => DEGRADED,
             Ok(Ok(())) => OK,
             _ => DOWN,
         };
-        let journal = if app.gateway.pending_receipts.is_empty() && room.journal { OK } else { DEGRADED };
+        let journal = if app.gateway.pending_receipts.is_empty() && space.journal { OK } else { DEGRADED };
         let configuration = if snapshot.document_errors.is_empty() { OK } else { DEGRADED };
-        Self { storage, journal, configuration, providers: providers(app, &snapshot.routes) }
+        Self { storage, journal, configuration, providers: providers_state(app, &snapshot.routes) }
     }
 
     /// The shared store: limits are kept in this process, so that there is none that could be down.
@@ -55,9 +56,9 @@ impl Dependencies {
 
 /// The state of all providers: down when none can be called, because of open circuit breakers or cooldowns, or because
 /// there is none.
-fn providers(app: &App, routes: &Routes) -> &'static str {
+fn providers_state(app: &App, routes: &Routes) -> &'static str {
     let states: Vec<&str> =
-        routes.instances.values().filter_map(|instance| readiness(app, instance)).collect();
+        routes.instances.values().filter_map(|instance| providers::readiness(app, instance)).collect();
     if states.iter().all(|state| *state == DOWN) {
         DOWN
     } else if states.iter().all(|state| *state == OK) {
@@ -69,34 +70,34 @@ fn providers(app: &App, routes: &Routes) -> &'static str {
 
 /// Whether the disks of database and journal accept writes.
 #[derive(Clone, Copy)]
-pub struct Room {
+pub struct DiskSpace {
     database: bool,
     journal: bool,
 }
 
 /// Minimum time between two disk probes: `/ready` is public.
-const PROBED_FOR: Duration = Duration::from_secs(2);
+const PROBE_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Returns the latest probe result, renewed when it is old. A disk that does not respond in time counts as full.
-async fn room(app: &Arc<App>) -> Room {
+async fn disk_space(app: &Arc<App>) -> DiskSpace {
     let now = app.gateway.clock.tick();
     // The lock is held across the probe, so that concurrent requests wait for one result instead of starting more
     // probes.
-    let mut last = app.room.lock().await;
-    if let Some((at, room)) = *last
-        && now.saturating_sub(at) < PROBED_FOR
+    let mut last = app.disk_space.lock().await;
+    if let Some((at, space)) = *last
+        && now.saturating_sub(at) < PROBE_INTERVAL
     {
-        return room;
+        return space;
     }
     let (store, journal) = (app.refresher.store().clone(), app.gateway.journal.clone());
     let probe = app
         .gateway
         .tasks
-        .spawn_blocking(move || Room { database: store.has_room(), journal: journal.has_room() });
-    let room = match tokio::time::timeout(PING_LIMIT, probe).await {
-        Ok(Ok(room)) => room,
-        _ => Room { database: false, journal: false },
+        .spawn_blocking(move || DiskSpace { database: store.has_room(), journal: journal.has_room() });
+    let space = match tokio::time::timeout(PING_LIMIT, probe).await {
+        Ok(Ok(space)) => space,
+        _ => DiskSpace { database: false, journal: false },
     };
-    *last = Some((now, room));
-    room
+    *last = Some((now, space));
+    space
 }
