@@ -34,11 +34,11 @@ pub fn classify(data: &[u8]) -> Seen {
             _ => {}
         }
     }
-    at_a_glance(data).unwrap_or_else(|| examine(data))
+    classify_common(data).unwrap_or_else(|| examine(data))
 }
 
 /// Classifies the common case without parsing: one choice with text in its delta, no usage.
-fn at_a_glance(data: &[u8]) -> Option<Seen> {
+fn classify_common(data: &[u8]) -> Option<Seen> {
     let keys = &*KEYS;
     let delta = json::find_key(data, 0, &keys.delta)?;
     let (end, content_bytes) = match data[delta..].strip_prefix(b"{\"content\":\"") {

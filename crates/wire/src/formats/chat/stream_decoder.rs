@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::details::Detail;
 use super::stop::{self, Held};
-use super::wire_types::{Call, Choice, Chunk, ContentValue, Glance, Message, Piece, Text};
+use super::wire_types::{Call, Choice, Chunk, ContentValue, DetailMembers, Message, Piece, Text};
 use crate::codec::{Decoder, Decoding, IdGenerator};
 use crate::sse;
 use blocks::{BlockKind, Blocks};
@@ -181,16 +181,17 @@ impl StreamDecoder {
         calls: &[Call<'_>],
         out: &mut Vec<Event>,
     ) -> Result<(), Fault> {
-        let glances: Vec<Glance<'_>> =
+        let parsed: Vec<DetailMembers<'_>> =
             details.iter().map(|raw| serde_json::from_str(raw.get()).unwrap_or_default()).collect();
-        let has_text =
-            |glance: &Glance<'_>| Text::filled(&glance.text).or(Text::filled(&glance.summary)).is_some();
-        if let Some(plain) = plain.filter(|_| !glances.iter().any(has_text)) {
+        let has_text = |members: &DetailMembers<'_>| {
+            Text::filled(&members.text).or(Text::filled(&members.summary)).is_some()
+        };
+        if let Some(plain) = plain.filter(|_| !parsed.iter().any(has_text)) {
             self.blocks.thought(plain, out);
         }
-        for (glance, raw) in glances.iter().zip(details) {
-            let text = Text::filled(&glance.text).or(Text::filled(&glance.summary));
-            let state = Text::filled(&glance.signature).or(Text::filled(&glance.data));
+        for (members, raw) in parsed.iter().zip(details) {
+            let text = Text::filled(&members.text).or(Text::filled(&members.summary));
+            let state = Text::filled(&members.signature).or(Text::filled(&members.data));
             if let Some(text) = text {
                 if self.calls.whole {
                     self.blocks.close_thought(out);

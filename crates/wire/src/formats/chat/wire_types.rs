@@ -18,7 +18,7 @@ pub struct Chunk<'a> {
     #[serde(borrow)]
     pub usage: Option<&'a RawValue>,
     #[serde(borrow)]
-    pub x_groq: Option<Beside<'a>>,
+    pub x_groq: Option<GroqExtension<'a>>,
     #[serde(borrow)]
     pub error: Option<&'a RawValue>,
     #[serde(borrow)]
@@ -29,7 +29,7 @@ pub struct Chunk<'a> {
 
 /// Groq's `x_groq` member, which may hold the usage.
 #[derive(Deserialize)]
-pub struct Beside<'a> {
+pub struct GroqExtension<'a> {
     #[serde(borrow)]
     pub usage: Option<&'a RawValue>,
 }
@@ -102,7 +102,7 @@ pub struct Custom<'a> {
 /// The members of a reasoning detail that are read in every chunk.
 #[derive(Default, Deserialize)]
 #[serde(default)]
-pub struct Glance<'a> {
+pub struct DetailMembers<'a> {
     #[serde(borrow)]
     pub text: Option<Text<'a>>,
     #[serde(borrow)]
@@ -169,7 +169,7 @@ impl<'a> Function<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match deserializer.deserialize_any(Loose { pieces: false })? {
+        match deserializer.deserialize_any(TextOrPieces { pieces: false })? {
             ContentValue::Text(text) => Ok(Self(text)),
             ContentValue::Pieces(_) => Ok(Self::default()),
         }
@@ -178,22 +178,22 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
 
 impl<'de: 'a, 'a> Deserialize<'de> for ContentValue<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Loose { pieces: true })
+        deserializer.deserialize_any(TextOrPieces { pieces: true })
     }
 }
 
-struct Loose {
+struct TextOrPieces {
     /// Whether an array is read instead of skipped.
     pieces: bool,
 }
 
-impl Loose {
+impl TextOrPieces {
     fn nothing<'a, E>() -> Result<ContentValue<'a>, E> {
         Ok(ContentValue::Text(Cow::Borrowed("")))
     }
 }
 
-impl<'de> Visitor<'de> for Loose {
+impl<'de> Visitor<'de> for TextOrPieces {
     type Value = ContentValue<'de>;
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -129,14 +129,14 @@ fn errors_are_errors() {
 proptest! {
     /// The fast path must agree with the full parse.
     #[test]
-    fn a_glance_agrees_with_the_full_look(text in ".{1,40}", reason in prop::option::of("[a-z]{1,5}"), early: bool, key in 0..3usize) {
+    fn the_fast_classifier_agrees_with_the_full_one(text in ".{1,40}", reason in prop::option::of("[a-z]{1,5}"), early: bool, key in 0..3usize) {
         let key = ["content", "reasoning_content", "reasoning"][key];
         let text = serde_json::Value::from(text);
         let reason = serde_json::Value::from(reason);
         let (before, after) = if early { (format!("\"finish_reason\":{reason},"), String::new()) } else { (String::new(), format!(",\"finish_reason\":{reason}")) };
         let data = chunk(&format!("{before}\"delta\":{{\"{key}\":{text}}}{after}"));
-        let glance = at_a_glance(data.as_bytes());
-        prop_assert_eq!(glance, Some(examine(data.as_bytes())));
+        let fast = classify_common(data.as_bytes());
+        prop_assert_eq!(fast, Some(examine(data.as_bytes())));
     }
 
     #[test]

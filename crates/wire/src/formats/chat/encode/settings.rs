@@ -98,7 +98,7 @@ impl Encoder<'_> {
         let Some(wanted) = wanted(reasoning) else { return };
         if self.rules.thinking != ThinkingStyle::Effort {
             // A model without reasoning control needs no request to disable it.
-            if wanted != Wanted::None {
+            if wanted != RequestedEffort::None {
                 self.drop_field(Field::Reasoning);
             }
             return;
@@ -129,30 +129,30 @@ impl Encoder<'_> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum RequestedEffort {
     None,
     Some(Effort),
 }
 
 /// The requested effort; `None` if it is left to the model.
-fn wanted(reasoning: &Reasoning) -> Option<Wanted> {
+fn wanted(reasoning: &Reasoning) -> Option<RequestedEffort> {
     if reasoning.enabled == Some(false) {
-        return Some(Wanted::None);
+        return Some(RequestedEffort::None);
     }
     let effort = reasoning.effort.or_else(|| match reasoning.budget {
         Some(0) | None => None,
         Some(budget) => Some(Effort::of_budget(budget)),
     });
-    effort.map(Wanted::Some)
+    effort.map(RequestedEffort::Some)
 }
 
 /// The closest effort name the model supports: not above the requested effort, if there is one.
-fn word(wanted: Wanted, known: &[&'static str]) -> Option<&'static str> {
+fn word(wanted: RequestedEffort, known: &[&'static str]) -> Option<&'static str> {
     let rank = |word: &str| Effort::parse(word).map_or(0, |effort| 1 + effort as u8);
     let thinks = || known.iter().copied().filter(|word| *word != "none");
     match wanted {
-        Wanted::None => known.first().copied(),
-        Wanted::Some(effort) => {
+        RequestedEffort::None => known.first().copied(),
+        RequestedEffort::Some(effort) => {
             thinks().rfind(|word| rank(word) <= 1 + effort as u8).or_else(|| thinks().next())
         }
     }

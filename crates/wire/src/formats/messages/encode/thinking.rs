@@ -20,8 +20,8 @@ pub(super) struct Plan {
     pub(super) max_tokens: u64,
 }
 
-enum Wish {
-    Nothing,
+enum ThinkingMode {
+    Unset,
     Off,
     On,
 }
@@ -31,10 +31,10 @@ impl Encoder<'_> {
     pub(super) fn plan(&mut self, barred: bool) -> Plan {
         let mut plan = Plan { max_tokens: self.max_tokens(), ..Plan::default() };
         let Some(reasoning) = &self.prompt.reasoning else { return plan };
-        match wish(reasoning, self.prompt.format) {
-            Wish::Nothing => {}
-            Wish::Off => self.switch_off(&mut plan),
-            Wish::On => match self.rules.thinking {
+        match thinking_mode(reasoning, self.prompt.format) {
+            ThinkingMode::Unset => {}
+            ThinkingMode::Off => self.switch_off(&mut plan),
+            ThinkingMode::On => match self.rules.thinking {
                 ThinkingStyle::Adaptive => {
                     plan.on = true;
                     plan.thinking = Some(self.with_display(kind("adaptive"), reasoning));
@@ -121,13 +121,13 @@ impl Encoder<'_> {
 
 /// Whether thinking is requested. Anthropic's own clients may set an effort without requesting thinking; for other
 /// clients the effort is the request.
-fn wish(reasoning: &Reasoning, client: Format) -> Wish {
+fn thinking_mode(reasoning: &Reasoning, client: Format) -> ThinkingMode {
     let steered = reasoning.effort.is_some() && client != Format::Messages;
     match reasoning.enabled {
-        Some(false) => Wish::Off,
-        Some(true) => Wish::On,
-        None if reasoning.adaptive || reasoning.budget.is_some() || steered => Wish::On,
-        None => Wish::Nothing,
+        Some(false) => ThinkingMode::Off,
+        Some(true) => ThinkingMode::On,
+        None if reasoning.adaptive || reasoning.budget.is_some() || steered => ThinkingMode::On,
+        None => ThinkingMode::Unset,
     }
 }
 
