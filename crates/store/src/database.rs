@@ -79,20 +79,20 @@ pub(crate) enum Row {
 }
 
 /// Types that a column can be read as.
-pub(crate) trait Column:
+pub(crate) trait ColumnValue:
     for<'r> sqlx::Decode<'r, Sqlite>
     + sqlx::Type<Sqlite>
     + for<'r> sqlx::Decode<'r, Postgres>
     + sqlx::Type<Postgres>
 {
 }
-impl Column for i64 {}
-impl Column for String {}
-impl Column for Option<i64> {}
-impl Column for Option<String> {}
+impl ColumnValue for i64 {}
+impl ColumnValue for String {}
+impl ColumnValue for Option<i64> {}
+impl ColumnValue for Option<String> {}
 
 impl Row {
-    pub fn get<T: Column>(&self, index: usize) -> Result<T, StoreError> {
+    pub fn get<T: ColumnValue>(&self, index: usize) -> Result<T, StoreError> {
         Ok(match self {
             Self::Sqlite(row) => row.try_get(index)?,
             Self::Postgres(row) => row.try_get(index)?,

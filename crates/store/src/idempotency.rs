@@ -147,10 +147,10 @@ impl Idempotency {
         match self.taken_there(&call, released.as_deref()).await {
             Ok(None) => {}
             Ok(Some(taken)) => return Ok(taken),
-            Err(Unheard::Silent(error)) => {
+            Err(LookupError::Silent(error)) => {
                 tracing::warn!(%error, "idempotency key lookup failed");
             }
-            Err(Unheard::Lost(error)) => return Err(error),
+            Err(LookupError::Lost(error)) => return Err(error),
         }
         let Some(claim) = Claim::take(self, &call) else {
             return Ok(self.taken_here(&call).unwrap_or(Claimed::Running));
@@ -186,8 +186,8 @@ impl Idempotency {
             }
             match self.taken_there(call, released).await {
                 Ok(Some(taken)) => return Ok(Some(taken)),
-                Err(Unheard::Lost(error)) => return Err(error),
-                Err(Unheard::Silent(_)) => break,
+                Err(LookupError::Lost(error)) => return Err(error),
+                Err(LookupError::Silent(_)) => break,
                 // Released in between.
                 Ok(None) => {}
             }
@@ -222,10 +222,10 @@ impl Idempotency {
         &self,
         call: &Repeatable,
         released: Option<&str>,
-    ) -> Result<Option<Claimed>, Unheard> {
+    ) -> Result<Option<Claimed>, LookupError> {
         let database = &self.0.database;
         let patience = if database.is_postgres() { PATIENCE } else { SQLITE_PATIENCE };
-        let found = limited(patience, rows::find(database, &call.id)).await.map_err(Unheard::Silent)?;
+        let found = limited(patience, rows::find(database, &call.id)).await.map_err(LookupError::Silent)?;
         let Some(row) = found.filter(|row| !is_free(row, released, self.0.clock.now())) else {
             return Ok(None);
         };
@@ -236,7 +236,7 @@ impl Idempotency {
             rows::RUNNING => Claimed::Running,
             rows::KEPT => {
                 let body = limited(LIMIT, rows::body(database, &call.id)).await;
-                let body = body.map_err(Unheard::Lost)?;
+                let body = body.map_err(LookupError::Lost)?;
                 body.map_or(Claimed::NotKept, |body| Claimed::Answered(KeptAnswer { head: row.head, body }))
             }
             _ => Claimed::NotKept,
@@ -262,7 +262,7 @@ impl Idempotency {
 }
 
 /// A failed lookup of a key.
-enum Unheard {
+enum LookupError {
     /// Storage did not respond; the call continues.
     Silent(StoreError),
     /// A response is stored but cannot be read; continuing would execute the call twice.

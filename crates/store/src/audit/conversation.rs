@@ -7,7 +7,7 @@ use crate::StoreError;
 use crate::database::{Value, sql};
 
 /// A query for the entries related to an entry.
-struct Lead {
+struct RelatedQuery {
     condition: &'static str,
     order: &'static str,
     text: String,
@@ -31,8 +31,9 @@ impl Audit {
         'walk: while let Some(entry) = waiting.pop_front() {
             // Entries found by their session would only find the same session again.
             let known = entry.session_id.clone().is_some_and(|session| !sessions.insert(session));
-            for lead in leads(&entry, limit).into_iter().filter(|lead| !(lead.session && known)) {
-                for next in self.follow(&entry, &lead).await? {
+            for query in related_queries(&entry, limit).into_iter().filter(|query| !(query.session && known))
+            {
+                for next in self.follow(&entry, &query).await? {
                     if found.len() >= limit {
                         break 'walk;
                     }
@@ -49,8 +50,9 @@ impl Audit {
 
     /// The entries that a lead finds, without bodies, because most of them are already known. Session names and first
     /// messages are chosen by clients and may collide, so only entries of the same key and tenant are returned.
-    async fn follow(&self, from: &AuditEntry, lead: &Lead) -> Result<Vec<AuditEntry>, StoreError> {
-        let mut values: Vec<Value<'_>> = vec![(&lead.text).into(), from.at.micros().into(), lead.most.into()];
+    async fn follow(&self, from: &AuditEntry, query: &RelatedQuery) -> Result<Vec<AuditEntry>, StoreError> {
+        let mut values: Vec<Value<'_>> =
+            vec![(&query.text).into(), from.at.micros().into(), query.most.into()];
         let mut owner = String::new();
         for (column, text) in [("auth_key_id", &from.auth_key_id), ("tenant_id", &from.tenant_id)] {
             match text {
@@ -64,8 +66,8 @@ impl Audit {
         let text = format!(
             "SELECT {} FROM audit WHERE {}{owner} ORDER BY {} LIMIT $3",
             row::outline(),
-            lead.condition,
-            lead.order
+            query.condition,
+            query.order
         );
         self.database.fetch(sql(text), &values).await?.iter().map(row::read).collect()
     }
@@ -90,7 +92,7 @@ impl Audit {
     }
 }
 
-fn leads(entry: &AuditEntry, limit: usize) -> Vec<Lead> {
+fn related_queries(entry: &AuditEntry, limit: usize) -> Vec<RelatedQuery> {
     const BEFORE: &str = "at DESC, id DESC";
     const AFTER: &str = "at, id";
     let many = limit as i64;
@@ -104,9 +106,9 @@ fn leads(entry: &AuditEntry, limit: usize) -> Vec<Lead> {
         (&entry.session_id, "session_id = $1 AND at <= $2", BEFORE, many),
         (&entry.session_id, "session_id = $1 AND at >= $2", AFTER, many),
     ];
-    let lead = |(text, condition, order, most): (&Option<String>, _, _, _)| {
+    let query = |(text, condition, order, most): (&Option<String>, _, _, _)| {
         let session = std::ptr::eq(text, &entry.session_id);
-        Some(Lead { condition, order, text: text.clone()?, most, session })
+        Some(RelatedQuery { condition, order, text: text.clone()?, most, session })
     };
-    candidates.into_iter().filter_map(lead).collect()
+    candidates.into_iter().filter_map(query).collect()
 }

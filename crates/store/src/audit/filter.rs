@@ -189,13 +189,13 @@ impl Conditions {
 }
 
 /// The part of a period that is examined for one page.
-pub(super) struct Stretch {
+pub(super) struct ScanRange {
     pub filter: AuditFilter,
     /// The position to continue from, if the end of the period was not reached.
     pub edge: Option<AuditCursor>,
 }
 
-impl Stretch {
+impl ScanRange {
     pub fn whole(filter: &AuditFilter) -> Self {
         Self { filter: filter.clone(), edge: None }
     }
@@ -208,7 +208,7 @@ impl Audit {
         filter: &AuditFilter,
         sort: AuditSort,
         after: Option<&AuditCursor>,
-    ) -> Result<Stretch, StoreError> {
+    ) -> Result<ScanRange, StoreError> {
         let upwards = sort == AuditSort::Oldest;
         let mut conditions = Conditions::new(&AuditFilter::between(filter.from, filter.until));
         if let Some(cursor) = after {
@@ -221,7 +221,7 @@ impl Audit {
             conditions.text
         );
         let rows = self.database.fetch(sql(text), &conditions.values()).await?;
-        let mut stretch = Stretch::whole(filter);
+        let mut stretch = ScanRange::whole(filter);
         if let Some(row) = rows.first() {
             // All entries with this timestamp are examined, so that the cursor does not need an entry id.
             let last = Timestamp(row.get(0)?);

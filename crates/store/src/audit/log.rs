@@ -3,7 +3,7 @@
 use domain::clock::Timestamp;
 
 use super::append::bucket;
-use super::filter::{AuditFilter, AuditSort, Conditions, Stretch};
+use super::filter::{AuditFilter, AuditSort, Conditions, ScanRange};
 use super::{Audit, AuditEntry, row};
 use crate::StoreError;
 use crate::database::sql;
@@ -42,7 +42,7 @@ impl Audit {
         after: Option<&AuditCursor>,
     ) -> Result<AuditPage, StoreError> {
         let examines = filter.is_unindexed() || !sort.is_by_time();
-        let first = if examines { self.stretch(filter, sort, None).await? } else { Stretch::whole(filter) };
+        let first = if examines { self.stretch(filter, sort, None).await? } else { ScanRange::whole(filter) };
         let (total, total_is_exact) = self.total(&first.filter).await?;
         let total_is_exact = total_is_exact && first.edge.is_none();
         let stretch = match (after, &first.edge) {

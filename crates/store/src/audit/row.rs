@@ -24,11 +24,11 @@ macro_rules! define_row {
             let none = Audited::default();
             let audited = entry.audit.as_deref().unwrap_or(&none);
             let (path, data) = (entry.path().to_owned(), data(entry, audited));
-            let written = Written { receipt: entry, audited, path, data };
+            let written = AuditRowSource { receipt: entry, audited, path, data };
             vec![$(written.$($path).+.field(0 $(+ $most)?)),*]
         }
 
-        fn read_columns(row: &Row, read: &mut Read) -> Result<(), StoreError> {
+        fn read_columns(row: &Row, read: &mut ReadRow) -> Result<(), StoreError> {
             let mut indexes = 0..;
             $(read.$($path).+ = Column::read(row, indexes.next().unwrap_or_default())?;)*
             Ok(())
@@ -71,7 +71,7 @@ define_row! {
 }
 
 /// The sources of a row's columns.
-struct Written<'a> {
+struct AuditRowSource<'a> {
     receipt: &'a Receipt,
     audited: &'a Audited,
     path: String,
@@ -80,7 +80,7 @@ struct Written<'a> {
 
 /// The targets of a row's columns.
 #[derive(Default)]
-struct Read {
+struct ReadRow {
     receipt: Receipt,
     audited: Audited,
     path: String,
@@ -178,9 +178,9 @@ pub(super) fn read(row: &Row) -> Result<AuditEntry, StoreError> {
     let recorded = Recorded::read(&data).map_err(corrupt)?;
     let audited = serde_json::from_str(&data).map_err(corrupt)?;
     let trace: DataTrace = serde_json::from_str(&data).map_err(corrupt)?;
-    let mut read = Read { receipt: recorded.complete(), audited, ..Read::default() };
+    let mut read = ReadRow { receipt: recorded.complete(), audited, ..ReadRow::default() };
     read_columns(row, &mut read)?;
-    let Read { mut receipt, mut audited, path, .. } = read;
+    let ReadRow { mut receipt, mut audited, path, .. } = read;
     audited.path = path;
     receipt.audit = Some(Box::new(audited));
     receipt.trace = trace.trace_id.map(|trace_id| TraceContext { trace_id, ..TraceContext::default() });

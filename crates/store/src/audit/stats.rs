@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Audit;
-use super::filter::{AuditFilter, AuditSort, Conditions, Stretch};
+use super::filter::{AuditFilter, AuditSort, Conditions, ScanRange};
 use crate::StoreError;
 use crate::database::sql;
 
@@ -42,7 +42,7 @@ impl Audit {
         let stretch = if unindexed {
             self.stretch(filter, AuditSort::Newest, None).await?
         } else {
-            Stretch::whole(filter)
+            ScanRange::whole(filter)
         };
         let beyond = stretch.edge.is_some();
         let mut conditions = Conditions::new(&stretch.filter);

@@ -36,7 +36,7 @@ impl<'a> Removal<'a> {
     }
 }
 
-pub(super) struct Written {
+pub(super) struct WriteOutcome {
     pub revision: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -60,7 +60,7 @@ impl Documents {
         write: Write,
         actor: &str,
         if_match: Option<&str>,
-    ) -> Result<Written, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         self.database
             .limited(async {
                 let mut open = self.database.begin().await?;
@@ -99,7 +99,7 @@ impl Documents {
         write: Write,
         actor: &str,
         if_match: Option<&str>,
-    ) -> Result<Written, StoreError> {
+    ) -> Result<WriteOutcome, StoreError> {
         let (body, sealed) = self.sealed(draft)?;
         let revision = next_revision(open).await?;
         let now = self.clock.now();
@@ -120,7 +120,7 @@ impl Documents {
             after: masked(draft.body, draft.secrets.iter().copied()),
         };
         record(open, entry).await?;
-        Ok(Written { revision, created_at: Timestamp(created_at), updated_at: now })
+        Ok(WriteOutcome { revision, created_at: Timestamp(created_at), updated_at: now })
     }
 
     /// Removes a document that can no longer be decoded, which `Collection::delete` rejects.

@@ -397,7 +397,7 @@ async fn many_at_once_in_two_processes_and_all_are_there() {
 }
 
 #[derive(Clone, Debug)]
-enum Act {
+enum Operation {
     Put(u8, u16),
     Delete(u8),
     Save,
@@ -406,9 +406,9 @@ enum Act {
 #[tokio::test]
 async fn in_any_order_of_acts_the_last_word_counts() {
     let act = prop_oneof![
-        4 => (0u8..5, any::<u16>()).prop_map(|(id, text)| Act::Put(id, text)),
-        2 => (0u8..5).prop_map(Act::Delete),
-        1 => Just(Act::Save),
+        4 => (0u8..5, any::<u16>()).prop_map(|(id, text)| Operation::Put(id, text)),
+        2 => (0u8..5).prop_map(Operation::Delete),
+        1 => Just(Operation::Save),
     ];
     let mut runner = TestRunner::deterministic();
     let acts = proptest::collection::vec(act, 300).new_tree(&mut runner).unwrap().current();
@@ -419,17 +419,17 @@ async fn in_any_order_of_acts_the_last_word_counts() {
             let mut expected: HashMap<String, StoredResponse> = HashMap::new();
             for act in acts {
                 match act {
-                    Act::Put(id, text) => {
+                    Operation::Put(id, text) => {
                         let made =
                             StoredResponse { body: text.to_string().into(), ..response(&id.to_string()) };
                         expected.insert(made.id.clone(), made.clone());
                         responses.put(made);
                     }
-                    Act::Delete(id) => {
+                    Operation::Delete(id) => {
                         let there = expected.remove(&id.to_string()).is_some();
                         assert_eq!(responses.delete(&id.to_string()).await.unwrap(), there);
                     }
-                    Act::Save => save_all(responses).await,
+                    Operation::Save => save_all(responses).await,
                 }
                 for id in (0..5).map(|id: u8| id.to_string()) {
                     assert_eq!(responses.find(&id).await.unwrap().as_ref(), expected.get(&id));
