@@ -64,7 +64,7 @@ struct Row {
 
 type Key = (String, String);
 /// Input and output rates for a usage, in a batch or not.
-type Ask<'a> = &'a dyn Fn(&[(&str, u64)], bool) -> Option<(i64, i64)>;
+type CostFunction<'a> = &'a dyn Fn(&[(&str, u64)], bool) -> Option<(i64, i64)>;
 
 #[test]
 fn the_data_file_is_what_its_sources_say() {
@@ -244,7 +244,7 @@ fn genai(provider: &str, model: &str) -> Option<Prices> {
 }
 
 /// The price tiers by input size, found by bisection.
-fn tiers(input: i64, output: i64, ask: Ask) -> Vec<(u64, i64, i64, Option<i64>)> {
+fn tiers(input: i64, output: i64, ask: CostFunction) -> Vec<(u64, i64, i64, Option<i64>)> {
     let at = |total: u64| {
         let (sum, output) =
             ask(&[("input_tokens", total), ("output_tokens", 1)], false).expect("a known model");

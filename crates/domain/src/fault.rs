@@ -64,7 +64,7 @@ pub enum RetryScope {
     OtherTargetFirst,
 }
 
-/// Why an API key was rejected. One byte, because faults are passed by value.
+/// The reason for which an API key was rejected. One byte, because faults are passed by value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyRejection {
     Unknown,

@@ -21,7 +21,7 @@ use crate::snapshot::Snapshot;
 /// A parsed call, with its targets.
 pub(crate) struct Prepared {
     pub snapshot: Arc<Snapshot>,
-    pub caller: Principal,
+    pub principal: Principal,
     pub user_path: UserPath,
     pub call: Box<Call>,
     pub plan: Plan,

@@ -82,8 +82,8 @@ pub struct BudgetScope {
 }
 
 impl BudgetScope {
-    pub fn new(caller: &Principal, user_path: UserPath, at: Timestamp, run: Option<&str>) -> Self {
-        let tenant = caller.tenant().cloned();
+    pub fn new(principal: &Principal, user_path: UserPath, at: Timestamp, run: Option<&str>) -> Self {
+        let tenant = principal.tenant().cloned();
         Self { at, tenant, user_path, run: run.map(Arc::from) }
     }
 }
@@ -188,10 +188,10 @@ pub fn exhausted(budgets: &Budgets, scope: &BudgetScope, need: Option<Nanos>) {
 }
 
 /// Whether a caller may see the figures of a budget: one that is bound to a user path or a tenant sees only its own.
-pub fn is_visible(capabilities: &Capabilities, caller: &Principal, key: &BudgetKey) -> bool {
+pub fn is_visible(capabilities: &Capabilities, principal: &Principal, key: &BudgetKey) -> bool {
     let known = capabilities.has(Capability::Identity);
-    let tenant = caller.tenant().filter(|_| known).map(|tenant| &**tenant);
-    let own = caller.own_path();
+    let tenant = principal.tenant().filter(|_| known).map(|tenant| &**tenant);
+    let own = principal.own_path();
     own.is_none_or(|own| own.covers(&key.user_path)) && (tenant.is_none() || tenant == key.tenant.as_deref())
 }
 

@@ -6,7 +6,6 @@ use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use http::HeaderMap;
-use wire::codec::Target;
 use wire::formats;
 use wire::vendors::Lifecycle;
 
@@ -14,7 +13,7 @@ use crate::accounting::ticket::Ticket;
 use crate::admission::admit;
 use crate::call::arrival::Arrival;
 use crate::call::response_headers::Refused;
-use crate::dispatch::ask::{self, Ask};
+use crate::dispatch::provider_request::{self, ProviderRequest};
 use crate::gateway::Gateway;
 use crate::prepare::prepare;
 use crate::responses::{read_usage, unsupported};
@@ -40,21 +39,17 @@ where
         let (prepared, reservation) = admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
         let (deployment, base) = served(&prepared.plan)?;
         ticket.record_sent(deployment, &reservation);
-        let target = Target {
-            model: &deployment.target.model,
-            stream: false,
-            vendor: deployment.instance.vendor,
-            max_output: None,
-        };
-        let question = Ask {
+        let provider_request = ProviderRequest {
             path: deployment.instance.fill(&format!("{base}/compact"), &deployment.target.model),
-            body: formats::native(Surface::Converse(Format::Responses)).splice(&request, &target),
+            body: formats::native(Surface::Converse(Format::Responses))
+                .splice(&request, &deployment.unstreamed_target()),
             format: Format::Responses,
             headers: prepared.call.forwarded.clone(),
-            patience: ticket.context.policy().total_timeout(&deployment.instance.limits),
-            ..Ask::post()
+            timeout: ticket.context.policy().total_timeout(&deployment.instance.limits),
+            ..ProviderRequest::post()
         };
-        ask::ask(gateway, &deployment.target.instance, &deployment.instance, question).await
+        provider_request::send(gateway, &deployment.target.instance, &deployment.instance, provider_request)
+            .await
     };
     match outcome.await {
         Ok(answer) => {

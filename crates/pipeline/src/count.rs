@@ -8,7 +8,7 @@ use domain::fault::Fault;
 use domain::usage::Usage;
 use http::HeaderMap;
 use serde_json::{Value, json};
-use wire::codec::{self, Target};
+use wire::codec;
 use wire::formats;
 use wire::vendors::Lifecycle;
 
@@ -18,7 +18,7 @@ use crate::admission::Prepared;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::call::response_headers::Refused;
-use crate::dispatch::ask::{self, Ask};
+use crate::dispatch::provider_request::{self, ProviderRequest};
 use crate::gateway::Gateway;
 use crate::prepare::prepare;
 use crate::routing::choose::SelectionMode;
@@ -83,7 +83,7 @@ where
         let body = call.request.body.clone();
         let sealed = gateway.with_bytes(body.len(), move || codec::carries_sealed_state(&body)).await?;
         match path(deployment).filter(|_| !sealed) {
-            Some(path) => asked(gateway, &call, deployment, &path).await,
+            Some(path) => count_at_provider(gateway, &call, deployment, &path).await,
             None => {
                 let (model, body) = (deployment.target.model.clone(), call.request.body.clone());
                 let count = move || estimate::prompt_tokens(&model, &body);
@@ -112,23 +112,23 @@ where
     }
 }
 
-async fn asked(gateway: &Gateway, call: &Call, deployment: &Deployment, path: &str) -> Result<Value, Fault> {
+async fn count_at_provider(
+    gateway: &Gateway,
+    call: &Call,
+    deployment: &Deployment,
+    path: &str,
+) -> Result<Value, Fault> {
     let format = call.surface.format();
-    let target = Target {
-        model: &deployment.target.model,
-        stream: false,
-        vendor: deployment.instance.vendor,
-        max_output: None,
-    };
-    let body = formats::native(call.surface).splice(&call.request, &target);
-    let ask = Ask {
+    let body = formats::native(call.surface).splice(&call.request, &deployment.unstreamed_target());
+    let request = ProviderRequest {
         path: deployment.instance.fill(path, &deployment.target.model),
         body,
         format,
         headers: call.forwarded.clone(),
-        ..Ask::post()
+        ..ProviderRequest::post()
     };
-    let answer = ask::ask(gateway, &deployment.target.instance, &deployment.instance, ask).await?;
+    let answer =
+        provider_request::send(gateway, &deployment.target.instance, &deployment.instance, request).await?;
     serde_json::from_slice(&answer)
         .map_err(|_| domain::fault::upstream_invalid_response(&deployment.target.instance, "it is not JSON"))
 }

@@ -1,16 +1,16 @@
 //! Dispatch: tries the targets of the plan until one answers. Encodes, sends and decodes; nothing is sent to the client
 //! from here.
 
-pub(crate) mod ask;
 mod attempt;
 mod continuation_request;
 mod dry_run;
+mod failover_events;
 mod failover_plan;
 mod gate;
 mod hedge;
 mod outbound;
 mod progress;
-mod tell;
+pub(crate) mod provider_request;
 mod upstream;
 
 use std::sync::Arc;
@@ -168,7 +168,7 @@ async fn try_targets(
             Next::Stop(fault) => return Err(fault),
             Next::OtherTarget => {
                 _retrying = None;
-                tell::fallback(&deployment, failover.target(), ticket);
+                failover_events::fallback(&deployment, failover.target(), ticket);
             }
             Next::Again(pause, guard) => {
                 _retrying = Some(guard);
@@ -296,7 +296,7 @@ fn conclude(
             if fault.is_failure() {
                 ticket.gateway().report_transition(&deployment, admission.failed(now, fault.code.as_str()));
             } else if fault.is_upstream_auth_failure() {
-                tell::auth_failed(&deployment, fault, ticket);
+                failover_events::auth_failed(&deployment, fault, ticket);
                 admission.rejected(now, fault.code.as_str());
             }
         }
@@ -317,7 +317,7 @@ fn cool(deployment: &Deployment, fault: &mut Fault, now: Duration, alone: bool) 
     if let Some(length) = length.filter(|length| !length.is_zero()).or(breath)
         && deployment.health.cool_down(now, length, fault.status >= 500)
     {
-        tell::cooldown(deployment, fault, length);
+        failover_events::cooldown(deployment, fault, length);
     }
 }
 

@@ -39,11 +39,11 @@ pub use view::{
 };
 
 /// A request to be explained.
-pub struct Question {
+pub struct ExplanationRequest {
     /// The request. Credentials in its headers are ignored: `caller` is the one who would make the call.
     pub arrival: Arrival,
     pub body: Bytes,
-    pub caller: Principal,
+    pub principal: Principal,
     /// The caller who asks for the explanation.
     pub asker: Principal,
 }
@@ -53,14 +53,14 @@ pub struct Question {
 pub async fn explain(
     gateway: &Arc<Gateway>,
     snapshot: &Arc<Snapshot>,
-    question: Question,
+    question: ExplanationRequest,
 ) -> Result<Explanation, Fault> {
-    let Question { arrival, body, caller, asker } = question;
-    let same = asker.actor() == caller.actor();
+    let ExplanationRequest { arrival, body, principal, asker } = question;
+    let same = asker.actor() == principal.actor();
     let confided = same || asker.may(Scope::Admin(None, Action::Read));
-    let mut explanation = Explanation::new(shown::principal(&caller));
+    let mut explanation = Explanation::new(shown::principal(&principal));
     let explainer =
-        Explainer { gateway, snapshot, arrival: &arrival, caller: &caller, asker: &asker, confided };
+        Explainer { gateway, snapshot, arrival: &arrival, principal: &principal, asker: &asker, confided };
     if let Err(stop) = explainer.follow(body, &mut explanation).await {
         match stop {
             Stop::Asker(fault) => return Err(fault),
@@ -87,7 +87,7 @@ struct Explainer<'a> {
     gateway: &'a Arc<Gateway>,
     snapshot: &'a Arc<Snapshot>,
     arrival: &'a Arrival,
-    caller: &'a Principal,
+    principal: &'a Principal,
     asker: &'a Principal,
     /// Whether the asker may see the caller's stored conversations.
     confided: bool,
@@ -97,16 +97,18 @@ impl Explainer<'_> {
     /// Runs the steps of a call in their order. Request limits refuse before everything else; the later steps are
     /// explained all the same.
     async fn follow(&self, body: Bytes, explanation: &mut Explanation) -> Result<(), Stop> {
-        let principal = &mut explanation.principal;
-        let caller = authenticate::again(self.snapshot, self.caller, self.arrival.at).map_err(|reason| {
-            (principal.active, principal.reason) = (false, Some(reason.as_str()));
-            domain::fault::invalid_api_key()
-        })?;
-        let Some(preview) = limit::preview(&self.gateway.limiter, &caller, self.gateway.clock.tick()) else {
-            return self.judge(caller, body, None, explanation).await;
+        let shown = &mut explanation.principal;
+        let principal =
+            authenticate::again(self.snapshot, self.principal, self.arrival.at).map_err(|reason| {
+                (shown.active, shown.reason) = (false, Some(reason.as_str()));
+                domain::fault::invalid_api_key()
+            })?;
+        let Some(preview) = limit::preview(&self.gateway.limiter, &principal, self.gateway.clock.tick())
+        else {
+            return self.judge(principal, body, None, explanation).await;
         };
         explanation.limits = Some(preview.statuses.iter().map(shown::limit).collect());
-        let judged = self.judge(caller, body, preview.tokens_refused, explanation).await;
+        let judged = self.judge(principal, body, preview.tokens_refused, explanation).await;
         match preview.request_refused {
             Some(fault) if !matches!(judged, Err(Stop::Asker(_))) => Err(refused(fault, explanation)),
             _ => judged,
@@ -115,25 +117,24 @@ impl Explainer<'_> {
 
     async fn judge(
         &self,
-        caller: Principal,
+        principal: Principal,
         body: Bytes,
         tokens_refused: Option<Fault>,
         explanation: &mut Explanation,
     ) -> Result<(), Stop> {
         let Self { gateway, snapshot, arrival, .. } = *self;
-        let principal = &mut explanation.principal;
-        let user_path = caller.user_path(arrival::user_path(&arrival.headers)?)?;
-        gateway.user_paths.preview(&caller, &user_path, gateway.clock.tick())?;
-        caller.require(Scope::Inference)?;
-        principal.user_path = user_path.as_str().to_owned();
+        let user_path = principal.user_path(arrival::user_path(&arrival.headers)?)?;
+        gateway.user_paths.preview(&principal, &user_path, gateway.clock.tick())?;
+        principal.require(Scope::Inference)?;
+        explanation.principal.user_path = user_path.as_str().to_owned();
         let body = receive::receive(Full::new(body), &arrival.headers, gateway).await?;
         let mut call = receive::parse_here(body, arrival)?;
         let selection = call.selection(gateway, arrival.request_id.number(), SelectionMode::DryRun);
         explanation.request = Some(shown::request(&call, arrival, &selection));
-        let owner = self.owner(&caller, user_path.as_str());
+        let owner = self.owner(&principal, user_path.as_str());
         let mut context = CallContext::explained(gateway, snapshot, arrival, owner);
-        self.look_back(&mut call, &caller, &context).await?;
-        let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
+        self.look_back(&mut call, &principal, &context).await?;
+        let access = Access::new(&gateway.policy, &snapshot.routes, &principal, &user_path);
         let asking = call.asking(access, arrival, &gateway.policy)?;
         let mut steps = Vec::new();
         let resolved = resolve::resolve(&asking, &mut steps);
@@ -142,7 +143,7 @@ impl Explainer<'_> {
         let mut ranked = resolved?.ranked(&selection);
         context.resolve_policy(&call);
         let (call, unaffordable) =
-            self.afford(call, &mut ranked, (&caller, user_path), &context, explanation)?;
+            self.afford(call, &mut ranked, (&principal, user_path), &context, explanation)?;
         let plan = plan_of(&ranked);
         let reservation = reserve::reserve(&plan, &call);
         self.dry_run(&call, &plan, &ranked, &context, &selection, explanation);
@@ -158,15 +159,15 @@ impl Explainer<'_> {
         &self,
         call: Box<Call>,
         ranked: &mut Vec<Ranked<Arc<Deployment>>>,
-        (caller, user_path): (&Principal, UserPath),
+        (principal, user_path): (&Principal, UserPath),
         context: &CallContext,
         explanation: &mut Explanation,
     ) -> Result<(Box<Call>, Option<Fault>), Stop> {
         let gateway = self.gateway;
         let run = arrival::run_id(&self.arrival.headers)?;
-        let scope = BudgetScope::new(caller, user_path, self.arrival.at, run);
+        let scope = BudgetScope::new(principal, user_path, self.arrival.at, run);
         let look = |plan: &Plan, explanation: &mut Explanation| {
-            let history = Pair::of(gateway, caller, plan);
+            let history = Pair::of(gateway, principal, plan);
             afford::fit(plan, &call, &history, |worst| {
                 let (rooms, exceeded) = budgets::look(&gateway.budgets, &scope, worst, gateway.clock.now());
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
@@ -194,7 +195,8 @@ impl Explainer<'_> {
                 &does_not_fit.exceeded,
                 gateway.clock.now(),
             ));
-            if let Some((selector, cheaper)) = self.downgraded(&call, caller, &scope, &does_not_fit.exceeded)
+            if let Some((selector, cheaper)) =
+                self.downgraded(&call, principal, &scope, &does_not_fit.exceeded)
             {
                 let fits = look(&plan_of(&cheaper), explanation);
                 if fits.is_ok() {
@@ -213,12 +215,12 @@ impl Explainer<'_> {
     fn downgraded(
         &self,
         call: &Call,
-        caller: &Principal,
+        principal: &Principal,
         scope: &BudgetScope,
         exceeded: &budgets::Exceeded,
     ) -> Option<(String, Vec<Ranked<Arc<Deployment>>>)> {
         let selector = exceeded.downgrade_to.as_deref()?;
-        let access = Access::new(&self.gateway.policy, &self.snapshot.routes, caller, &scope.user_path);
+        let access = Access::new(&self.gateway.policy, &self.snapshot.routes, principal, &scope.user_path);
         let asking = afford::downgrade(self.gateway, access, call, selector);
         let resolved = resolve::resolve(&asking, &mut ()).ok()?;
         let selection = call.selection(self.gateway, self.arrival.request_id.number(), SelectionMode::DryRun);
@@ -252,11 +254,11 @@ impl Explainer<'_> {
     }
 
     /// The owner of stored state. If the asker may not see that state, the key is empty, so that none is found.
-    fn owner(&self, caller: &Principal, user_path: &str) -> Owner {
+    fn owner(&self, principal: &Principal, user_path: &str) -> Owner {
         Owner {
-            key: if self.confided { caller.actor().to_owned() } else { String::new() },
+            key: if self.confided { principal.actor().to_owned() } else { String::new() },
             user_path: user_path.to_owned(),
-            tenant: caller.tenant().map(|tenant| tenant.to_string()),
+            tenant: principal.tenant().map(|tenant| tenant.to_string()),
         }
     }
 
@@ -264,7 +266,7 @@ impl Explainer<'_> {
     async fn look_back(
         &self,
         call: &mut Call,
-        caller: &Principal,
+        principal: &Principal,
         context: &CallContext,
     ) -> Result<(), Stop> {
         if call.surface != Surface::Converse(Format::Responses) {
@@ -275,7 +277,7 @@ impl Explainer<'_> {
             let needed = Scope::Admin(None, Action::Read).to_string();
             return Err(Stop::Asker(domain::fault::insufficient_scope(needed)));
         }
-        responses::look_back(call, caller, context.owner().clone(), &self.gateway.responses).await?;
+        responses::look_back(call, principal, context.owner().clone(), &self.gateway.responses).await?;
         Ok(())
     }
 }

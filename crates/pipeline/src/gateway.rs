@@ -105,7 +105,7 @@ impl Gateway {
             model: deployment.target.model.to_string(),
             state,
         };
-        self.console.say(self.clock.now(), notice);
+        self.console.notice(self.clock.now(), notice);
     }
 
     /// Holds an amount against every budget on the path, or against none.

@@ -135,10 +135,10 @@ impl Drop for Permit {
 /// Counts a request. `None` for a caller without limits; [`refusal`] is the error for the limit that refuses the call.
 pub fn admit(
     limiter: &Limiter,
-    caller: &Principal,
+    principal: &Principal,
     clock: &Arc<dyn Clock>,
 ) -> Result<Option<Permit>, LimitStatus> {
-    let Some(key) = limited(caller) else { return Ok(None) };
+    let Some(key) = limited(principal) else { return Ok(None) };
     limiter.admit(key, clock).map(Some)
 }
 
@@ -152,8 +152,8 @@ pub struct LimitPreview {
 }
 
 /// The limits as they apply to the caller's next call, and their refusals. Nothing is counted.
-pub fn preview(limiter: &Limiter, caller: &Principal, now: Duration) -> Option<LimitPreview> {
-    let statuses = limiter.look(limited(caller)?, now);
+pub fn preview(limiter: &Limiter, principal: &Principal, now: Duration) -> Option<LimitPreview> {
+    let statuses = limiter.look(limited(principal)?, now);
     let refused = |of_tokens: bool| {
         let concerned = |status: &LimitStatus| (status.bound.unit() == Unit::Tokens) == of_tokens;
         counts::longest_wait(statuses.iter().copied().filter(concerned)).map(|status| refusal(&status))
@@ -167,6 +167,6 @@ pub fn rate_limit_headers(limiter: &Limiter, key: &Arc<KeyFacts>, now: Duration)
     limiter.account(key).tightest(0, now)
 }
 
-pub fn limited(caller: &Principal) -> Option<&Arc<KeyFacts>> {
-    caller.key().filter(|key| !key.rate_limits.is_unlimited())
+pub fn limited(principal: &Principal) -> Option<&Arc<KeyFacts>> {
+    principal.key().filter(|key| !key.rate_limits.is_unlimited())
 }

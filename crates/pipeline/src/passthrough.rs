@@ -43,7 +43,7 @@ pub const ROUTE: &str = "/p/{provider}";
 const DECODED_LIMIT: usize = 64 * 1024 * 1024;
 
 /// The method, provider and endpoint of the request line.
-pub struct Wanted {
+pub struct PassthroughRoute {
     pub method: Method,
     pub provider: String,
     /// The path after the provider's name, still percent-encoded.
@@ -51,7 +51,7 @@ pub struct Wanted {
 }
 
 /// The provider's answer, streamed to the client.
-pub struct Passed {
+pub struct PassthroughResponse {
     pub status: StatusCode,
     pub headers: HeaderMap,
     pub body: Download,
@@ -60,9 +60,9 @@ pub struct Passed {
 pub async fn run<B>(
     gateway: &Arc<Gateway>,
     arrival: Arrival,
-    wanted: Wanted,
+    wanted: PassthroughRoute,
     body: B,
-) -> Result<Passed, Refused>
+) -> Result<PassthroughResponse, Refused>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: Into<BodyError>,
@@ -77,7 +77,7 @@ where
 }
 
 /// An admitted call, ready to be sent.
-struct Journey {
+struct AdmittedCall {
     instance: Arc<Instance>,
     endpoint: Endpoint,
     deployment: Arc<Deployment>,
@@ -91,18 +91,18 @@ struct Journey {
     span_id: Option<String>,
 }
 
-impl Journey {
-    async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<Passed, Refused> {
+impl AdmittedCall {
+    async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<PassthroughResponse, Refused> {
         let Self { instance, endpoint, deployment, sent, outbound, purpose, reservation, parent, span_id } =
             self;
         ticket.record_sent(&deployment, &reservation);
         let gateway = ticket.gateway().clone();
-        let patience = ticket.context.policy().total_timeout(&instance.core.limits);
+        let timeout = ticket.context.policy().total_timeout(&instance.core.limits);
         let before = ticket.context.now();
         let makes = endpoint.makes.filter(|_| *method == Method::POST);
         let mut meter = PassthroughMeter::new(ticket, instance, endpoint.model, sent.clone(), purpose);
         meter.owned_by(parent, makes);
-        let outcome = head(&gateway, meter.instance(), outbound, &sent, patience).await;
+        let outcome = head(&gateway, meter.instance(), outbound, &sent, timeout).await;
         meter.attempted(before, attempt(&deployment, &outcome), span_id);
         match outcome {
             Ok(inbound) => {
@@ -128,12 +128,12 @@ async fn head(
     instance: &str,
     outbound: Outbound,
     sent: &Sent,
-    patience: Duration,
+    timeout: Duration,
 ) -> Result<Inbound, Fault> {
     let mut call = pin!(gateway.egress.send(outbound));
     loop {
         let waits_from = sent.moved();
-        match timeout_at(waits_from + patience, &mut call).await {
+        match timeout_at(waits_from + timeout, &mut call).await {
             Ok(Ok(inbound)) => return Ok(inbound),
             Ok(Err(error)) => {
                 tracing::debug!(provider = instance, reason = error.reason(), "provider not reached");
@@ -142,7 +142,7 @@ async fn head(
             }
             // The client uploaded more in the meantime: wait again, from that moment.
             Err(_) if sent.moved() > waits_from => {}
-            Err(_) => return Err(fault::upstream_timeout(instance, patience)),
+            Err(_) => return Err(fault::upstream_timeout(instance, timeout)),
         }
     }
 }
@@ -156,7 +156,11 @@ fn attempt(deployment: &Deployment, outcome: &Result<Inbound, Fault>) -> Attempt
     deployment.attempt(status, error, Duration::ZERO)
 }
 
-async fn answer(mut meter: PassthroughMeter, inbound: Inbound, method: &Method) -> Result<Passed, Refused> {
+async fn answer(
+    mut meter: PassthroughMeter,
+    inbound: Inbound,
+    method: &Method,
+) -> Result<PassthroughResponse, Refused> {
     let Inbound { status, headers: theirs, body } = inbound;
     let text =
         |name| theirs.get(name).and_then(|value: &HeaderValue| value.to_str().ok()).unwrap_or_default();
@@ -183,7 +187,7 @@ async fn answer(mut meter: PassthroughMeter, inbound: Inbound, method: &Method) 
     meter.heads(&ours);
     let idle = meter.idle_limit(text(header::CONTENT_TYPE));
     let decoder = coding.map(|coding| Decoder::new(coding, DECODED_LIMIT));
-    Ok(Passed { status, headers: ours, body: Download::streamed(body, decoder, meter, idle) })
+    Ok(PassthroughResponse { status, headers: ours, body: Download::streamed(body, decoder, meter, idle) })
 }
 
 /// Reads an error answer to its end and converts it to the gateway's error format, unless it has that shape already.
@@ -193,7 +197,7 @@ async fn wrapped(
     mut ours: HeaderMap,
     body: InboundBody,
     coding: Option<Coding>,
-) -> Result<Passed, Refused> {
+) -> Result<PassthroughResponse, Refused> {
     let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
     let decode = |bytes| content_encoding::decode_whole(coding, bytes, wrap::LIMIT).ok();
     let read = read.ok().and_then(Result::ok).and_then(decode);
@@ -203,7 +207,7 @@ async fn wrapped(
         Some(Ok(bytes)) => {
             ours.extend(meter.headers());
             meter.heads(&ours);
-            return Ok(Passed { status, headers: ours, body: Download::whole(bytes, meter) });
+            return Ok(PassthroughResponse { status, headers: ours, body: Download::whole(bytes, meter) });
         }
         Some(Err(fault)) => fault,
         None => wrap::unread(status.as_u16(), meter.instance()),

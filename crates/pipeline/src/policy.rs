@@ -53,14 +53,14 @@ pub struct Policy {
 /// Retries at a target that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Retries {
-    pub most: u32,
+    pub max: u32,
     /// A provider that asks for a longer wait is not waited for.
     pub longest_wait: Duration,
 }
 
 impl Default for Retries {
     fn default() -> Self {
-        Self { most: 2, longest_wait: Duration::from_secs(20) }
+        Self { max: 2, longest_wait: Duration::from_secs(20) }
     }
 }
 
@@ -120,7 +120,7 @@ impl Default for PassthroughRules {
     }
 }
 
-/// Where fallback targets come from.
+/// The source of fallback targets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FallbackMode {
     /// A single target, without fallback.

@@ -39,7 +39,7 @@ where
 /// A parsed call, with its caller.
 pub(crate) struct ParsedCall {
     snapshot: Arc<Snapshot>,
-    caller: Principal,
+    principal: Principal,
     user_path: UserPath,
     pub call: Box<Call>,
 }
@@ -56,14 +56,14 @@ where
     B::Error: std::fmt::Display,
 {
     let snapshot = ticket.context.snapshot().clone();
-    let caller = authenticate::authenticate_call(&snapshot, arrival)?;
-    let user_path = ticket.identify(&caller, arrival)?;
-    caller.require(Scope::Inference)?;
+    let principal = authenticate::authenticate_call(&snapshot, arrival)?;
+    let user_path = ticket.identify(&principal, arrival)?;
+    principal.require(Scope::Inference)?;
     let body = receive::receive(body, &arrival.headers, gateway).await?;
     ticket.audit.received(&body);
     let call = receive::parse(body, arrival, gateway).await?;
     ticket.receipt.requested(&call);
-    Ok(ParsedCall { snapshot, caller, user_path, call })
+    Ok(ParsedCall { snapshot, principal, user_path, call })
 }
 
 /// Resolves the targets of a call and their order.
@@ -74,29 +74,29 @@ pub(crate) async fn route(
     ticket: &mut Ticket,
     mode: SelectionMode,
 ) -> Result<Prepared, Fault> {
-    let ParsedCall { snapshot, caller, user_path, mut call } = parsed;
-    responses::follow_up(&mut call, &caller, ticket).await?;
-    refuse_others_objects(gateway, &caller, &call, ticket).await?;
+    let ParsedCall { snapshot, principal, user_path, mut call } = parsed;
+    responses::follow_up(&mut call, &principal, ticket).await?;
+    refuse_others_objects(gateway, &principal, &call, ticket).await?;
     if mode == SelectionMode::Live {
         call = ticket.audit.converses(&ticket.context, call).await?;
     }
-    let access = Access::new(&gateway.policy, &snapshot.routes, &caller, &user_path);
+    let access = Access::new(&gateway.policy, &snapshot.routes, &principal, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
     ticket.resolve_policy(&call);
     ticket.receipt.resolved(&snapshot.routes.names);
     let plan = resolved.plan(|| call.selection(gateway, arrival.request_id.number(), mode));
-    Ok(Prepared { snapshot, caller, user_path, call, plan })
+    Ok(Prepared { snapshot, principal, user_path, call, plan })
 }
 
 /// Refuses a call that refers to files, conversations or the like of other owners, as far as their owners are known.
 async fn refuse_others_objects(
     gateway: &Gateway,
-    caller: &Principal,
+    principal: &Principal,
     call: &Call,
     ticket: &Ticket,
 ) -> Result<(), Fault> {
-    let Some(owner) = responses::visible_to(caller, ticket.context.owner(), Action::Read) else {
+    let Some(owner) = responses::visible_to(principal, ticket.context.owner(), Action::Read) else {
         return Ok(());
     };
     let ids = ownership::references_of(gateway, &call.request.body).await?;

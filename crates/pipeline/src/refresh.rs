@@ -185,7 +185,7 @@ impl Refresher {
     /// Publishes applied changes, including those of other replicas, to the console.
     fn announce(&self, changes: Vec<Change>) {
         for Change { revision, at, actor, kind, name, action, .. } in changes {
-            self.gateway.console.say(at, Notice::Config { actor, kind, name, action, revision });
+            self.gateway.console.notice(at, Notice::Config { actor, kind, name, action, revision });
         }
     }
 

@@ -19,7 +19,7 @@ use crate::call::previous::Previous;
 use crate::call::receive::Call;
 
 pub(crate) use lifecycle::unsupported;
-pub use lifecycle::{Inquiry, Items};
+pub use lifecycle::{Items, ResponseLookup};
 
 /// The usage of a complete response, parsed and raw. Also records the size of its content.
 pub(crate) fn read_usage<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usage>, &'a [u8]) {
@@ -30,13 +30,13 @@ pub(crate) fn read_usage<'a>(ticket: &mut Ticket, body: &'a [u8]) -> (Option<Usa
 }
 
 /// Looks up the previous response of a call, and records how this one is stored.
-pub async fn follow_up(call: &mut Call, caller: &Principal, ticket: &mut Ticket) -> Result<(), Fault> {
+pub async fn follow_up(call: &mut Call, principal: &Principal, ticket: &mut Ticket) -> Result<(), Fault> {
     if call.surface != Surface::Converse(Format::Responses) {
         return Ok(());
     }
     // Boxed, because most calls do not need this future and should not carry its size.
     let keeping =
-        Box::pin(look_back(call, caller, ticket.context.owner().clone(), &ticket.gateway().responses))
+        Box::pin(look_back(call, principal, ticket.context.owner().clone(), &ticket.gateway().responses))
             .await?;
     ticket.keep(keeping);
     Ok(())
@@ -45,7 +45,7 @@ pub async fn follow_up(call: &mut Call, caller: &Principal, ticket: &mut Ticket)
 /// Adds the previous response to the call. Returns how the new one is stored.
 pub async fn look_back(
     call: &mut Call,
-    caller: &Principal,
+    principal: &Principal,
     owner: Owner,
     responses: &Responses,
 ) -> Result<Keeping, Fault> {
@@ -65,20 +65,25 @@ pub async fn look_back(
         }
     };
     if let Some(id) = &previous {
-        call.previous = Some(find(id, caller, &owner, responses).await?);
+        call.previous = Some(find(id, principal, &owner, responses).await?);
     }
     let input = request.object.value(&request.body, "input");
     Ok(Keeping { owner, previous, store, input })
 }
 
-async fn find(id: &str, caller: &Principal, owner: &Owner, responses: &Responses) -> Result<Previous, Fault> {
+async fn find(
+    id: &str,
+    principal: &Principal,
+    owner: &Owner,
+    responses: &Responses,
+) -> Result<Previous, Fault> {
     let gone = || {
         let message = format!("The previous response '{id}' was not found, or is not kept.");
         fault::not_found(message).param("previous_response_id")
     };
-    match responses.find_owned(id, visible_to(caller, owner, Action::Read).as_ref()).await? {
+    match responses.find_owned(id, visible_to(principal, owner, Action::Read).as_ref()).await? {
         Found::NotYours => Err(gone()),
-        Found::Unknown if reaches_all(caller, Action::Read) => {
+        Found::Unknown if reaches_all(principal, Action::Read) => {
             Ok(Previous { at_provider: None, unknown: true, items: Vec::new(), broken: false })
         }
         Found::Unknown => Err(gone()),
@@ -99,16 +104,16 @@ async fn find(id: &str, caller: &Principal, owner: &Owner, responses: &Responses
 
 /// The owners whose responses a caller may access: itself; with admin scope all owners (`None`), or those of the
 /// subtree that its key is bound to.
-pub fn visible_to(caller: &Principal, owner: &Owner, action: Action) -> Option<OwnerFilter> {
-    if !caller.may(Scope::Admin(None, action)) {
+pub fn visible_to(principal: &Principal, owner: &Owner, action: Action) -> Option<OwnerFilter> {
+    if !principal.may(Scope::Admin(None, action)) {
         return Some(OwnerFilter::Exact(owner.clone()));
     }
-    caller.subtree().cloned().map(OwnerFilter::Subtree)
+    principal.subtree().cloned().map(OwnerFilter::Subtree)
 }
 
 /// Whether the caller may access the responses of all owners, including unrecorded ones.
-pub fn reaches_all(caller: &Principal, action: Action) -> bool {
-    caller.may(Scope::Admin(None, action)) && caller.subtree().is_none()
+pub fn reaches_all(principal: &Principal, action: Action) -> bool {
+    principal.may(Scope::Admin(None, action)) && principal.subtree().is_none()
 }
 
 fn items(turn: &StoredResponse) -> [Bytes; 2] {

@@ -10,7 +10,7 @@ mod upstream_body;
 mod upstream_stream;
 
 pub use response_mode::{Continuity, ResponseMode, Translation};
-pub use response_path::{PathInputs, ResponsePath, WhyCanonical};
+pub use response_path::{PathInputs, ResponsePath, TranslationReason};
 pub(crate) use upstream_body::blame;
 pub use upstream_body::{UpstreamBody, interrupted};
 pub use upstream_stream::UpstreamStream;

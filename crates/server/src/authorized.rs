@@ -66,9 +66,9 @@ impl Needs for Inference {
 }
 
 /// Read access to all areas of the admin API, for routes that show the whole installation.
-pub struct Everything;
+pub struct AllAreas;
 
-impl Needs for Everything {
+impl Needs for AllAreas {
     const SCOPE: Scope = Scope::Admin(None, Action::Read);
 }
 
@@ -84,12 +84,12 @@ pub trait InArea: Send + Sync + 'static {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Global {
     /// None: objects have a user path, and handlers show and change those of the caller's subtree only.
-    Nothing,
+    NoActions,
     /// Writes: every caller may read the documents (secrets are never shown), only callers with the whole tree change
     /// them.
     Writes,
     /// All actions: nothing in the area belongs to a subtree.
-    Everything,
+    AllActions,
 }
 
 pub struct Read<A>(PhantomData<A>);
@@ -98,13 +98,13 @@ pub struct Write<A>(PhantomData<A>);
 impl<A: InArea> Needs for Read<A> {
     const SCOPE: Scope = Scope::Admin(Some(A::AREA), Action::Read);
     const CAPABILITY: Option<Capability> = A::CAPABILITY;
-    const GLOBAL: bool = matches!(A::GLOBAL, Global::Everything);
+    const GLOBAL: bool = matches!(A::GLOBAL, Global::AllActions);
 }
 
 impl<A: InArea> Needs for Write<A> {
     const SCOPE: Scope = Scope::Admin(Some(A::AREA), Action::Write);
     const CAPABILITY: Option<Capability> = A::CAPABILITY;
-    const GLOBAL: bool = !matches!(A::GLOBAL, Global::Nothing);
+    const GLOBAL: bool = !matches!(A::GLOBAL, Global::NoActions);
 }
 
 macro_rules! areas {
@@ -118,9 +118,9 @@ macro_rules! areas {
 }
 
 areas!(
-    Nothing: Audit, AuthKeys, Console, Explain, Usage;
+    NoActions: Audit, AuthKeys, Console, Explain, Usage;
     Writes: Aliases, Combos, ModelOverrides, ModelPricing, Models, Pools, Providers;
-    Everything: Changes, Metrics, Runtime;
+    AllActions: Changes, Metrics, Runtime;
 );
 
 /// The budgets area, which needs a capability of the edition.
@@ -129,7 +129,7 @@ pub struct Budgets;
 impl InArea for Budgets {
     const AREA: Area = Area::Budgets;
     const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
-    const GLOBAL: Global = Global::Nothing;
+    const GLOBAL: Global = Global::NoActions;
 }
 
 #[cfg(test)]
@@ -142,7 +142,7 @@ mod tests {
     impl InArea for Gated {
         const AREA: Area = Area::Usage;
         const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
-        const GLOBAL: Global = Global::Nothing;
+        const GLOBAL: Global = Global::NoActions;
     }
 
     #[test]

@@ -27,9 +27,9 @@ impl<T: DeserializeOwned + Send + 'static> FromRequest<Arc<App>> for Strict<T> {
 }
 
 /// Extractor for an optional body: an empty one yields the default value.
-pub struct Perhaps<T>(pub T);
+pub struct OptionalBody<T>(pub T);
 
-impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Arc<App>> for Perhaps<T> {
+impl<T: DeserializeOwned + Default + Send + 'static> FromRequest<Arc<App>> for OptionalBody<T> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, app: &Arc<App>) -> Result<Self, Problem> {
@@ -113,7 +113,7 @@ impl Patch {
 /// The body of a request that needs none.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub struct EmptyBody {}
 
 /// Parses a body; a large one is parsed off the connection's thread.
 async fn parse_bytes<T: DeserializeOwned + Send + 'static>(app: &App, bytes: Bytes) -> Result<T, Fault> {

@@ -100,8 +100,8 @@ fn cache_mode(pairs: &Pairs) -> Result<CacheMode, Fault> {
 }
 
 /// The user path to filter by: a caller bound to a user path sees only that subtree.
-pub fn visible_path(pairs: &Pairs, caller: &Principal) -> Result<Option<String>, Fault> {
-    let own = caller.own_path().cloned();
+pub fn visible_path(pairs: &Pairs, principal: &Principal) -> Result<Option<String>, Fault> {
+    let own = principal.own_path().cloned();
     let asked = text(pairs, "user_path")
         .map(|value| UserPath::parse(value).map_err(|reason| fault::invalid_parameter("user_path", reason)))
         .transpose()?;
@@ -128,7 +128,7 @@ pub fn choice<T: Copy>(pairs: &Pairs, name: &str, choices: &[(&str, T)], default
 pub fn usage_filter(
     pairs: &Pairs,
     headers: &HeaderMap,
-    caller: &Principal,
+    principal: &Principal,
     now: Timestamp,
 ) -> Result<UsageFilter, Fault> {
     let zone = time_zone(pairs, headers)?;
@@ -137,7 +137,7 @@ pub fn usage_filter(
     Ok(UsageFilter {
         from,
         until,
-        user_path: visible_path(pairs, caller)?,
+        user_path: visible_path(pairs, principal)?,
         cache: cache_mode(pairs)?,
         model: owned("model"),
         provider: owned("provider"),

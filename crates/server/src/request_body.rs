@@ -12,7 +12,7 @@ use pipeline::services::body_work::SMALL_BODY;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-/// How long the rest of an unread body is waited for.
+/// Time limit for reading the rest of an unread body.
 const WAIT: Duration = Duration::from_secs(1);
 
 /// A request body. A connection can serve its next request only after the body has been read, and hyper closes it

@@ -18,14 +18,14 @@ pub(crate) struct WriteTimeoutStream {
     replay: Vec<u8>,
     /// Set for HTTP/1.1 only.
     framing: Option<FramingScanner>,
-    patience: Duration,
+    timeout: Duration,
     /// Armed only while a write is pending.
     timer: Option<Pin<Box<Sleep>>>,
 }
 
 impl WriteTimeoutStream {
-    pub fn new(stream: TcpStream, replay: Vec<u8>, patience: Duration) -> Self {
-        Self { stream, replay, framing: None, patience, timer: None }
+    pub fn new(stream: TcpStream, replay: Vec<u8>, timeout: Duration) -> Self {
+        Self { stream, replay, framing: None, timeout, timer: None }
     }
 
     /// Lets a framing scanner inspect all bytes that are read from now on.
@@ -41,9 +41,9 @@ impl WriteTimeoutStream {
             self.timer = None;
             return outcome;
         }
-        let patience = self.patience;
+        let timeout = self.timeout;
         let timer =
-            self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + patience)));
+            self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
         // Polling the timer registers the waker, so that the task is woken when the timeout expires.
         match timer.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),

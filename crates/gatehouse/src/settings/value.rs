@@ -256,8 +256,8 @@ fn require(holds: bool, otherwise: &'static str) -> Verdict {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 
-pub fn between(number: u64, least: u64, most: u64, otherwise: &'static str) -> Verdict {
-    require((least..=most).contains(&number), otherwise)
+pub fn between(number: u64, min: u64, max: u64, otherwise: &'static str) -> Verdict {
+    require((min..=max).contains(&number), otherwise)
 }
 
 pub fn positive(duration: &Duration) -> Verdict {

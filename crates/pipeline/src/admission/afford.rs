@@ -16,7 +16,7 @@ use crate::call::receive::Call;
 use crate::gateway::Gateway;
 use crate::routing::choose::SelectionMode;
 use crate::routing::resolve::access::Access;
-use crate::routing::resolve::{self, Asking, Plan};
+use crate::routing::resolve::{self, Plan, RoutingRequest};
 
 /// Attempts to clamp the output bound: other calls may take the room between reading it and placing the hold.
 const CLAMP_ATTEMPTS: usize = 3;
@@ -44,12 +44,12 @@ pub fn afford(
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
-    let scope = || ticket.receipt.budget_scope(&prepared.caller, &prepared.user_path);
+    let scope = || ticket.receipt.budget_scope(&prepared.principal, &prepared.user_path);
     let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)? else {
         return Ok(prepared);
     };
     let hold = |prepared: &Prepared| {
-        let history = Pair::of(gateway, &prepared.caller, &prepared.plan);
+        let history = Pair::of(gateway, &prepared.principal, &prepared.plan);
         fit(&prepared.plan, &prepared.call, &history, |worst| gateway.hold(&scope, worst))
     };
     let does_not_fit = match hold(&prepared) {
@@ -59,7 +59,7 @@ pub fn afford(
     budgets::exhausted(&gateway.budgets, &scope, does_not_fit.need);
     let refusal = budgets::refused(
         &gateway.capabilities,
-        &prepared.caller,
+        &prepared.principal,
         &does_not_fit.exceeded,
         gateway.clock.now(),
     );
@@ -80,8 +80,8 @@ pub struct Pair<'a> {
 }
 
 impl<'a> Pair<'a> {
-    pub fn of(gateway: &'a Gateway, caller: &Principal, plan: &Plan) -> Self {
-        let key = caller.key().map_or_else(|| Arc::from("master"), |key| key.id.clone());
+    pub fn of(gateway: &'a Gateway, principal: &Principal, plan: &Plan) -> Self {
+        let key = principal.key().map_or_else(|| Arc::from("master"), |key| key.id.clone());
         let model = plan.first().map(|deployment| deployment.target.model.clone()).unwrap_or_default();
         Self { gateway, pair: KeyAndModel { key, model } }
     }
@@ -138,7 +138,7 @@ fn bounded(
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
     let Fit { held, worst, bound, clamp } = fit;
-    let pair = Pair::of(gateway, &prepared.caller, &prepared.plan).pair;
+    let pair = Pair::of(gateway, &prepared.principal, &prepared.plan).pair;
     ticket.holds.hold(held, worst, Some((pair, clamp)));
     Ok(Prepared { call: with_bound(prepared.call, bound)?, ..prepared })
 }
@@ -154,8 +154,8 @@ pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Faul
 /// Resolves the budget's `downgrade_to` into the targets that the caller may use: a new resolution, which reads the
 /// gateway's settings as the first one did.
 fn downgraded(gateway: &Gateway, draw: u64, prepared: &Prepared, exceeded: &Exceeded) -> Option<Plan> {
-    let Prepared { snapshot, caller, user_path, call, .. } = prepared;
-    let access = Access::new(&gateway.policy, &snapshot.routes, caller, user_path);
+    let Prepared { snapshot, principal, user_path, call, .. } = prepared;
+    let access = Access::new(&gateway.policy, &snapshot.routes, principal, user_path);
     let asking = downgrade(gateway, access, call, exceeded.downgrade_to.as_deref()?);
     let resolved = resolve::resolve(&asking, &mut ()).ok()?;
     Some(resolved.plan(|| call.selection(gateway, draw, SelectionMode::Live)))
@@ -166,7 +166,7 @@ pub fn downgrade<'a>(
     access: Access<'a>,
     call: &'a Call,
     selector: &'a str,
-) -> Asking<'a> {
+) -> RoutingRequest<'a> {
     let fallback = &gateway.policy.fallback;
-    Asking { access, model: Some(selector), hint: None, forced: None, fallback, needs: call }
+    RoutingRequest { access, model: Some(selector), hint: None, forced: None, fallback, needs: call }
 }

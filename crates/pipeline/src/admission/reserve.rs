@@ -82,8 +82,8 @@ impl InputSize {
         if self.has_more {
             return window.unwrap_or(ASSUMED_WINDOW).max(self.bytes);
         }
-        let most = self.bytes.saturating_add(self.images.saturating_mul(MAX_IMAGE_TOKENS));
-        window.map_or(most, |window| most.min(window))
+        let max = self.bytes.saturating_add(self.images.saturating_mul(MAX_IMAGE_TOKENS));
+        window.map_or(max, |window| max.min(window))
     }
 
     /// The rates that the request can incur.

@@ -38,7 +38,7 @@ fn describe(crossing: &Crossing) -> Crossed {
 }
 
 /// Sends alerts for the thresholds crossed since the last call; on an error, the remaining ones are kept.
-pub async fn tell(
+pub async fn send(
     budgets: &Budgets,
     clock: &dyn Clock,
     console: &Console,
@@ -47,7 +47,7 @@ pub async fn tell(
     // Taken out, because the lock cannot be held across the awaits below.
     let mut crossings = budgets.state.lock().take_crossings().into_iter();
     while let Some(crossing) = crossings.next() {
-        if let Err(error) = tell_one(&crossing, clock, console, webhooks).await {
+        if let Err(error) = send_one(&crossing, clock, console, webhooks).await {
             let rest = std::iter::once(crossing).chain(crossings).collect();
             budgets.state.lock().give_back(rest);
             return Err(error);
@@ -56,7 +56,7 @@ pub async fn tell(
     Ok(())
 }
 
-async fn tell_one(
+async fn send_one(
     crossing: &Crossing,
     clock: &dyn Clock,
     console: &Console,
@@ -78,7 +78,7 @@ async fn tell_one(
             amount = crossed.amount,
             "budget threshold crossed"
         );
-        console.say(alert.at, Notice::Budget(Box::new(crossed)));
+        console.notice(alert.at, Notice::Budget(Box::new(crossed)));
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub struct BudgetState {
     index: Option<Arc<Index>>,
     /// In the order of the budgets in the index.
     windows: Vec<Windows>,
-    under_way: HashMap<u64, UnderWay>,
+    under_way: HashMap<u64, RunningCall>,
     next: u64,
     /// By the id of the receipt.
     settled: HashMap<Box<str>, Settled>,
@@ -38,7 +38,7 @@ pub struct BudgetState {
     turned: bool,
 }
 
-struct UnderWay {
+struct RunningCall {
     scope: BudgetScope,
     /// The arrival time as the ledger records it.
     arrived: Timestamp,
@@ -118,7 +118,7 @@ impl BudgetState {
         }
         self.reserve(&scope, held);
         self.next += 1;
-        self.under_way.insert(self.next, UnderWay { scope, arrived, held });
+        self.under_way.insert(self.next, RunningCall { scope, arrived, held });
         Ok(self.next)
     }
 
@@ -172,14 +172,14 @@ impl BudgetState {
     }
 
     pub fn release(&mut self, number: u64) {
-        if let Some(UnderWay { scope, held, .. }) = self.under_way.remove(&number) {
+        if let Some(RunningCall { scope, held, .. }) = self.under_way.remove(&number) {
             self.reserve(&scope, Nanos(-held.0));
         }
     }
 
     /// Replaces the hold by the actual cost. Returns true if a threshold was crossed.
     pub fn settle(&mut self, number: u64, receipt: &str, cost: Nanos, kept: bool) -> bool {
-        let Some(UnderWay { scope, arrived, held }) = self.under_way.remove(&number) else { return false };
+        let Some(RunningCall { scope, arrived, held }) = self.under_way.remove(&number) else { return false };
         let before = self.crossings.len();
         let Some(index) = self.index.clone() else { return false };
         for place in self.covering(&scope) {
@@ -284,7 +284,7 @@ impl BudgetState {
         let Some(index) = &self.index else { return };
         let window = &mut self.windows[place].current;
         let counts = |scope: &BudgetScope| covering(index, &self.runs, scope).contains(&place);
-        for UnderWay { scope, held, .. } in self.under_way.values() {
+        for RunningCall { scope, held, .. } in self.under_way.values() {
             if window.holds(scope.at) && counts(scope) {
                 window.reserved += *held;
             }
@@ -300,12 +300,12 @@ impl BudgetState {
     fn exceeded(&mut self, scope: &BudgetScope, worst: Nanos) -> Option<Box<Exceeded>> {
         let index = self.index.clone()?;
         let mut found: Option<Box<Exceeded>> = None;
-        let (mut least, mut clamps, mut blocks) = (Nanos(i64::MAX), true, false);
+        let (mut min, mut clamps, mut blocks) = (Nanos(i64::MAX), true, false);
         for place in self.covering(scope) {
             let Some(window) = self.windows[place].at(scope.at) else { continue };
             let rule = index.rule(place);
             let (spent, reserved, end) = (window.spent(), window.reserved, window.end);
-            least = least.min(Nanos(rule.amount.0.saturating_sub((spent + reserved).0)));
+            min = min.min(Nanos(rule.amount.0.saturating_sub((spent + reserved).0)));
             if room(rule, spent + reserved, worst) {
                 continue;
             }
@@ -319,7 +319,7 @@ impl BudgetState {
             }
         }
         if let Some(exceeded) = &mut found {
-            (exceeded.room, exceeded.clamps) = (least, clamps);
+            (exceeded.room, exceeded.clamps) = (min, clamps);
             exceeded.downgrade_to = exceeded.downgrade_to.take().filter(|_| !blocks);
         }
         found
@@ -351,7 +351,7 @@ impl BudgetState {
                     windows.inherit(known);
                 }
                 windows.each().for_each(|window| {
-                    (window.reserved, window.unbooked, window.told) = (Nanos::ZERO, Nanos::ZERO, 0)
+                    (window.reserved, window.unbooked, window.alerted) = (Nanos::ZERO, Nanos::ZERO, 0)
                 });
                 self.windows.push(windows);
             }
@@ -423,9 +423,9 @@ impl BudgetState {
     }
 
     /// Arrival times and ids of receipts that should have been booked by now.
-    pub fn doubtful(&self, most: usize) -> Vec<(Timestamp, Box<str>)> {
+    pub fn doubtful(&self, max: usize) -> Vec<(Timestamp, Box<str>)> {
         let doubtful = self.settled.iter().filter(|(_, call)| call.readings >= DOUBTFUL);
-        doubtful.map(|(id, call)| (call.arrived, id.clone())).take(most).collect()
+        doubtful.map(|(id, call)| (call.arrived, id.clone())).take(max).collect()
     }
 
     pub fn take_crossings(&mut self) -> Vec<Crossing> {
@@ -458,10 +458,10 @@ fn status(index: &Index, place: usize, window: &Window) -> Status {
 fn crossings(index: &Index, place: usize, window: &mut Window, spent: Nanos) -> Vec<Crossing> {
     let marks = index.marks(place);
     let mut found = Vec::new();
-    while window.told < marks.len() && spent >= marks[window.told] {
-        let threshold = index.rules.thresholds[window.told];
+    while window.alerted < marks.len() && spent >= marks[window.alerted] {
+        let threshold = index.rules.thresholds[window.alerted];
         found.push(Crossing { status: status(index, place, window), threshold });
-        window.told += 1;
+        window.alerted += 1;
     }
     found
 }

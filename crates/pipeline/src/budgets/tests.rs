@@ -404,12 +404,12 @@ fn racing_workers_never_overspend() {
 
 /// The reference model: records every call separately.
 #[derive(Default)]
-struct Clerk {
+struct ReferenceModel {
     held: BTreeMap<u64, (BudgetScope, i64)>,
     settled: Vec<(BudgetScope, i64)>,
 }
 
-impl Clerk {
+impl ReferenceModel {
     fn sums(&self, rule: &Rule, anchors: &Anchors, now: i64) -> (i64, i64) {
         let (start, end) = rule.key.period.around(at(now), anchors);
         let from = rule.last_reset_at.map_or(start, |reset| reset.max(start));
@@ -423,7 +423,7 @@ impl Clerk {
 }
 
 #[derive(Clone, Debug)]
-enum Deed {
+enum Operation {
     Hold {
         path: usize,
         worst: i64,
@@ -459,19 +459,19 @@ enum Deed {
     },
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn operation() -> impl Strategy<Value = Operation> {
     let which = 0..64usize;
     prop_oneof![
-        6 => (0..PATHS.len(), 0..60i64).prop_map(|(path, worst)| Deed::Hold { path, worst }),
-        1 => (which.clone(), 0..40i64).prop_map(|(which, more)| Deed::Extend { which, more }),
-        4 => (which.clone(), 0..=100i64).prop_map(|(which, share)| Deed::Settle { which, share }),
-        1 => which.clone().prop_map(|which| Deed::Release { which }),
-        3 => which.clone().prop_map(|which| Deed::Book { which }),
-        2 => Just(Deed::Synchronise),
-        2 => (0..2500i64).prop_map(|seconds| Deed::Wait { seconds }),
-        1 => (-9000..9000i64).prop_map(|by| Deed::SetClock { by }),
-        1 => (which.clone(), 1..300i64).prop_map(|(which, amount)| Deed::Amount { which, amount }),
-        1 => which.prop_map(|which| Deed::Reset { which }),
+        6 => (0..PATHS.len(), 0..60i64).prop_map(|(path, worst)| Operation::Hold { path, worst }),
+        1 => (which.clone(), 0..40i64).prop_map(|(which, more)| Operation::Extend { which, more }),
+        4 => (which.clone(), 0..=100i64).prop_map(|(which, share)| Operation::Settle { which, share }),
+        1 => which.clone().prop_map(|which| Operation::Release { which }),
+        3 => which.clone().prop_map(|which| Operation::Book { which }),
+        2 => Just(Operation::Synchronise),
+        2 => (0..2500i64).prop_map(|seconds| Operation::Wait { seconds }),
+        1 => (-9000..9000i64).prop_map(|by| Operation::SetClock { by }),
+        1 => (which.clone(), 1..300i64).prop_map(|(which, amount)| Operation::Amount { which, amount }),
+        1 => which.prop_map(|which| Operation::Reset { which }),
     ]
 }
 
@@ -479,7 +479,7 @@ fn deed() -> impl Strategy<Value = Deed> {
 struct World {
     state: BudgetState,
     rules: Rules,
-    clerk: Clerk,
+    reference: ReferenceModel,
     /// Receipt, scope and cost of the calls in the journal.
     journal: Vec<(String, BudgetScope, i64)>,
     ledger: Vec<(BudgetScope, i64)>,
@@ -499,12 +499,12 @@ impl World {
         let mut state = BudgetState::default();
         state.install(Some(Arc::new(Index::new(rules.clone()))), at(0));
         let (journal, ledger) = Default::default();
-        Self { state, rules, clerk: Clerk::default(), journal, ledger, now: 0, receipts: 0 }
+        Self { state, rules, reference: ReferenceModel::default(), journal, ledger, now: 0, receipts: 0 }
     }
 
     fn nth(&self, which: usize) -> Option<u64> {
-        let count = self.clerk.held.len();
-        (count > 0).then(|| *self.clerk.held.keys().nth(which % count).unwrap())
+        let count = self.reference.held.len();
+        (count > 0).then(|| *self.reference.held.keys().nth(which % count).unwrap())
     }
 
     /// Sums up the ledger as `synchronise` does.
@@ -526,8 +526,8 @@ impl World {
     }
 
     /// Performs a step, and reads the ledger if a window has changed, as the synchroniser does.
-    fn act(&mut self, deed: Deed) {
-        self.perform(deed);
+    fn act(&mut self, operation: Operation) {
+        self.perform(operation);
         self.state.turn(at(self.now));
         if self.state.take_turned() {
             let readings = self.readings();
@@ -535,62 +535,62 @@ impl World {
         }
     }
 
-    fn perform(&mut self, deed: Deed) {
-        match deed {
-            Deed::Hold { path, worst } => {
+    fn perform(&mut self, operation: Operation) {
+        match operation {
+            Operation::Hold { path, worst } => {
                 let scope = scope(PATHS[path], self.now);
                 if let Ok(number) = self.state.hold(scope.clone(), Some(Nanos(worst))) {
-                    self.clerk.held.insert(number, (scope, worst));
+                    self.reference.held.insert(number, (scope, worst));
                 }
             }
-            Deed::Extend { which, more } => {
+            Operation::Extend { which, more } => {
                 if let Some(number) = self.nth(which)
                     && self.state.extend(number, Nanos(more))
                 {
-                    self.clerk.held.get_mut(&number).unwrap().1 += more;
+                    self.reference.held.get_mut(&number).unwrap().1 += more;
                 }
             }
-            Deed::Settle { which, share } => {
+            Operation::Settle { which, share } => {
                 if let Some(number) = self.nth(which) {
-                    let (scope, held) = self.clerk.held.remove(&number).unwrap();
+                    let (scope, held) = self.reference.held.remove(&number).unwrap();
                     let cost = held * share / 100;
                     self.receipts += 1;
                     let receipt = self.receipts.to_string();
                     self.state.settle(number, &receipt, Nanos(cost), true);
-                    self.clerk.settled.push((scope.clone(), cost));
+                    self.reference.settled.push((scope.clone(), cost));
                     self.journal.push((receipt, scope, cost));
                 }
             }
-            Deed::Release { which } => {
+            Operation::Release { which } => {
                 if let Some(number) = self.nth(which) {
                     self.state.release(number);
-                    self.clerk.held.remove(&number);
+                    self.reference.held.remove(&number);
                 }
             }
-            Deed::Book { which } => {
+            Operation::Book { which } => {
                 let count = which.min(self.journal.len());
                 let booked: Vec<_> = self.journal.drain(..count).collect();
                 self.state.booked(&mut booked.iter().map(|(receipt, _, _)| receipt.as_str()));
                 self.ledger.extend(booked.into_iter().map(|(_, scope, cost)| (scope, cost)));
             }
-            Deed::Synchronise => {
+            Operation::Synchronise => {
                 let readings = self.readings();
                 self.state.apply(&readings);
             }
-            Deed::Wait { seconds } => self.now += seconds,
+            Operation::Wait { seconds } => self.now += seconds,
             // Calls that arrive before a reset count in the window after it; the clock is therefore not set back that
             // far.
-            Deed::SetClock { by } => {
+            Operation::SetClock { by } => {
                 let resets = self.rules.budgets.iter().filter_map(|rule| rule.last_reset_at);
                 let earliest = resets.max().map_or(0, |reset| reset.micros() / 1_000_000);
                 self.now = (self.now + by).max(earliest);
             }
-            Deed::Amount { which, amount } => {
+            Operation::Amount { which, amount } => {
                 let place = which % self.rules.budgets.len();
                 self.rules.budgets[place].amount = Nanos(amount);
                 self.install();
             }
-            Deed::Reset { which } => {
+            Operation::Reset { which } => {
                 let place = which % self.rules.budgets.len();
                 self.rules.budgets[place].last_reset_at = Some(at(self.now));
                 self.install();
@@ -601,21 +601,21 @@ impl World {
 
 proptest! {
     #[test]
-    fn no_order_of_things_overspends_or_miscounts(deeds in proptest::collection::vec(deed(), 1..120)) {
+    fn no_order_of_things_overspends_or_miscounts(operations in proptest::collection::vec(operation(), 1..120)) {
         let mut world = World::new();
         let mut before: Vec<i64> = vec![0; world.rules.budgets.len()];
-        for deed in deeds {
+        for operation in operations {
             // Another window may have been filled before its amount was lowered.
-            let lowered = matches!(deed, Deed::Amount { .. } | Deed::SetClock { .. } | Deed::Wait { .. });
-            world.act(deed.clone());
+            let lowered = matches!(operation, Operation::Amount { .. } | Operation::SetClock { .. } | Operation::Wait { .. });
+            world.act(operation.clone());
             let statuses = world.state.statuses(at(world.now));
             for (place, status) in statuses.iter().enumerate() {
-                let expected = world.clerk.sums(&status.rule, &world.rules.anchors, world.now);
-                prop_assert_eq!((status.spent.0, status.reserved.0), expected, "{:?} {:?}", deed, status);
+                let expected = world.reference.sums(&status.rule, &world.rules.anchors, world.now);
+                prop_assert_eq!((status.spent.0, status.reserved.0), expected, "{:?} {:?}", operation, status);
                 // Only lowering an amount can leave a budget above it; from then on its use can only fall.
                 let used = status.spent.0 + status.reserved.0;
                 let bound = status.rule.amount.0.max(if lowered { i64::MAX } else { before[place] });
-                prop_assert!(used <= bound, "{:?} {:?}", deed, status);
+                prop_assert!(used <= bound, "{:?} {:?}", operation, status);
                 before[place] = used;
             }
         }

@@ -20,7 +20,7 @@ pub struct Window {
     pub unkept: Nanos,
     pub reserved: Nanos,
     /// The number of thresholds already reported.
-    pub told: usize,
+    pub alerted: usize,
 }
 
 impl Window {
@@ -28,7 +28,7 @@ impl Window {
         let (start, end) = rule.key.period.around(at, anchors);
         let from = rule.last_reset_at.map_or(start, |reset| start.max(reset));
         let zero = Nanos::ZERO;
-        Self { start, from, end, ledger: zero, unbooked: zero, unkept: zero, reserved: zero, told: 0 }
+        Self { start, from, end, ledger: zero, unbooked: zero, unkept: zero, reserved: zero, alerted: 0 }
     }
 
     pub fn spent(&self) -> Nanos {

@@ -71,8 +71,8 @@ pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Prin
 }
 
 /// Looks the caller up again in the current snapshot, for work that outlives the snapshot it was admitted with.
-pub fn again(snapshot: &Snapshot, caller: &Principal, now: Timestamp) -> Result<Principal, KeyRejection> {
-    match caller {
+pub fn again(snapshot: &Snapshot, principal: &Principal, now: Timestamp) -> Result<Principal, KeyRejection> {
+    match principal {
         Principal::Master => Ok(Principal::Master),
         Principal::Key(key) => verify_key(snapshot, &key.digest, now),
     }
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn a_key_without_its_scheme_is_told_so() {
-        for (value, told) in [
+        for (value, has_hint) in [
             ("gk_abc", true),
             (" gk_abc ", true),
             ("Bearer", false),
@@ -135,7 +135,7 @@ mod tests {
         ] {
             let fault = missing_credential(&headers(&[("authorization", value)]));
             assert_eq!((fault.status, fault.code.as_str()), (401, "missing_api_key"));
-            assert_eq!(fault.message.starts_with("Missing \"Bearer \" before the key"), told, "{value}");
+            assert_eq!(fault.message.starts_with("Missing \"Bearer \" before the key"), has_hint, "{value}");
             assert!(!fault.message.contains("gk_abc"));
         }
     }

@@ -81,12 +81,12 @@ impl CallContext {
     }
 
     /// Sets the caller, and its user path unless that is invalid.
-    pub fn identify(&mut self, caller: &Principal, user_path: Option<&UserPath>) {
-        if self.owner.key != caller.actor() {
-            self.owner.key = caller.actor().to_owned();
+    pub fn identify(&mut self, principal: &Principal, user_path: Option<&UserPath>) {
+        if self.owner.key != principal.actor() {
+            self.owner.key = principal.actor().to_owned();
         }
-        self.owner.tenant = caller.tenant().map(|tenant| tenant.to_string());
-        self.principal = Some(caller.clone());
+        self.owner.tenant = principal.tenant().map(|tenant| tenant.to_string());
+        self.principal = Some(principal.clone());
         if let Some(user_path) = user_path {
             self.owner.user_path = user_path.as_str().to_owned();
         }

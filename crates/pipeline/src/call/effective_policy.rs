@@ -97,7 +97,7 @@ impl EffectivePolicy {
         TargetPolicy {
             answer_timeout,
             idle_timeout: own.idle.unwrap_or(self.stream_idle_timeout),
-            retries: Retries { most: own.retries.unwrap_or(self.retries.most), ..self.retries },
+            retries: Retries { max: own.retries.unwrap_or(self.retries.max), ..self.retries },
         }
     }
 

@@ -21,9 +21,9 @@ use crate::call::previous::Previous;
 use crate::gateway::Gateway;
 use crate::policy::Policy;
 use crate::routing::choose::{SelectionContext, SelectionMode};
-use crate::routing::resolve::Asking;
+use crate::routing::resolve::RoutingRequest;
 use crate::routing::resolve::access::Access;
-use crate::routing::resolve::fallback::{Asks, Needs};
+use crate::routing::resolve::fallback::{Needs, RequiredCapabilities};
 use crate::services::body_work::{BodyLease, LARGE_BODY, SMALL_BODY};
 
 const FORCE_PROVIDER: HeaderName = HeaderName::from_static("x-gateway-force-provider");
@@ -61,8 +61,8 @@ impl Call {
         access: Access<'a>,
         arrival: &'a Arrival,
         policy: &'a Policy,
-    ) -> Result<Asking<'a>, Fault> {
-        Ok(Asking {
+    ) -> Result<RoutingRequest<'a>, Fault> {
+        Ok(RoutingRequest {
             forced: forced(&access, arrival)?,
             access,
             model: self.request.model.as_deref(),
@@ -104,14 +104,14 @@ impl Call {
 /// The provider instance that the request header forces; requires admin write access.
 fn forced<'a>(access: &Access<'_>, arrival: &'a Arrival) -> Result<Option<&'a str>, Fault> {
     let Some(value) = arrival.headers.get(FORCE_PROVIDER) else { return Ok(None) };
-    access.caller.require(Scope::Admin(None, Action::Write))?;
+    access.principal.require(Scope::Admin(None, Action::Write))?;
     let named = value.to_str().map(str::trim).ok().filter(|name| !name.is_empty());
     named
         .map(Some)
         .ok_or_else(|| fault::invalid_parameter("X-Gateway-Force-Provider", "Name a provider instance."))
 }
 
-impl Asks for Call {
+impl RequiredCapabilities for Call {
     /// Searches the body for required capabilities. Called only when a fallback to another model is considered.
     fn needs(&self) -> Needs {
         let RequestShape { tools, content, .. } = self.shape();

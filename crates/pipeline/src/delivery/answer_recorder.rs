@@ -24,12 +24,12 @@ static LASTING: [HeaderName; 7] = [
 ];
 
 /// Receives the recorded answer; `None` if its body is larger than the limit.
-type Keep = Box<dyn FnOnce(Option<RecordedAnswer>) + Send>;
+type OnRecorded = Box<dyn FnOnce(Option<RecordedAnswer>) + Send>;
 
 /// Recorder of one answer: a whole body, or the events of a stream. Dropping it before `finish` abandons the
 /// recording: then `keep` is dropped and not called. This is how errors and cut-off answers are left out.
 pub struct AnswerRecorder {
-    keep: Keep,
+    keep: OnRecorded,
     limit: usize,
     head: AnswerHead,
     /// The bytes so far; `None` once they exceed the limit.

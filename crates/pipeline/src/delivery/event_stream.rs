@@ -37,11 +37,11 @@ pub struct EventStream {
     /// Timer for heartbeats and the idle timeout; see `poll_timer`.
     timer: Option<Pin<Box<Sleep>>>,
     /// Time of the last event from the provider, or of the last progress in another phase.
-    heard: Instant,
+    last_received: Instant,
     /// Time of the last bytes to the client.
-    spoke: Instant,
+    last_sent: Instant,
     /// Bytes of the gateway itself, sent after those of the provider: a heartbeat, a comment or an error event.
-    aside: Option<Bytes>,
+    pending_bytes: Option<Bytes>,
     /// The response head was sent before a target had answered.
     headed_early: bool,
     /// Records the sent bytes for repeated calls.
@@ -70,7 +70,7 @@ impl EventStream {
     /// once.
     pub fn waiting(answering: Answering, format: Format, gateway: Arc<Gateway>, heartbeat: Duration) -> Self {
         let mut stream = Self::new(gateway, heartbeat, Phase::Waiting(answering, format));
-        stream.aside = Some(HEARTBEAT);
+        stream.pending_bytes = Some(HEARTBEAT);
         stream.headed_early = true;
         stream
     }
@@ -83,9 +83,9 @@ impl EventStream {
             phase,
             closing: None,
             timer: None,
-            heard: now,
-            spoke: now,
-            aside: None,
+            last_received: now,
+            last_sent: now,
+            pending_bytes: None,
             headed_early: false,
             recorder: None,
         }
@@ -114,13 +114,13 @@ impl EventStream {
                 }
                 Phase::Flowing(flow, _) | Phase::Resuming(flow, _) | Phase::Closed(Some(flow)) => {
                     if let Some(bytes) = flow.take() {
-                        return self.speak(bytes);
+                        return self.emit(bytes);
                     }
                 }
                 Phase::Waiting(..) | Phase::Closed(None) => {}
             }
-            if let Some(bytes) = self.aside.take() {
-                return self.speak(bytes);
+            if let Some(bytes) = self.pending_bytes.take() {
+                return self.emit(bytes);
             }
             let moved = match &mut self.phase {
                 Phase::Closed(_) => return Poll::Ready(None),
@@ -148,7 +148,7 @@ impl EventStream {
                 }
             };
             match moved {
-                Poll::Ready(()) => self.heard = Instant::now(),
+                Poll::Ready(()) => self.last_received = Instant::now(),
                 // The source has registered the waker. The timer does the same unless it has fired; then it has set a
                 // heartbeat or ended the stream, and the loop runs again.
                 Poll::Pending => ready!(self.poll_timer(context)),
@@ -156,8 +156,8 @@ impl EventStream {
         }
     }
 
-    fn speak(&mut self, bytes: Bytes) -> Poll<Option<std::io::Result<Bytes>>> {
-        self.spoke = Instant::now();
+    fn emit(&mut self, bytes: Bytes) -> Poll<Option<std::io::Result<Bytes>>> {
+        self.last_sent = Instant::now();
         if let Some(recorder) = &mut self.recorder {
             recorder.push(&bytes);
         }
@@ -171,18 +171,18 @@ impl EventStream {
                 flow.record(ticket.audit.recording());
                 Phase::Flowing(flow, ticket)
             }
-            Ok(_) => self.fall_silent(ticket, format, &fault::internal_error()),
-            Err(fault) => self.fall_silent(ticket, format, &fault),
+            Ok(_) => self.end_unanswered(ticket, format, &fault::internal_error()),
+            Err(fault) => self.end_unanswered(ticket, format, &fault),
         };
     }
 
     /// Ends the call after no target has answered. The head is already sent, so the error is sent as an event.
-    fn fall_silent(&mut self, mut ticket: Box<Ticket>, format: Format, fault: &Fault) -> Phase {
+    fn end_unanswered(&mut self, mut ticket: Box<Ticket>, format: Format, fault: &Fault) -> Phase {
         let id = format!("resp_{}", ticket.context.seed());
         let broken = Broken { id: &id, created: ticket.context.created(), ..Broken::default() };
-        let farewell = formats::client(format).render_error_event(fault, broken);
-        ticket.audit.record_response(&farewell);
-        self.aside = Some(farewell);
+        let error_event = formats::client(format).render_error_event(fault, broken);
+        ticket.audit.record_response(&error_event);
+        self.pending_bytes = Some(error_event);
         self.recorder = None;
         // Providers do not bill calls they refuse.
         ticket.consumed(Usage::default(), b"");
@@ -228,18 +228,18 @@ impl EventStream {
     fn close(&mut self, mut flow: Box<UpstreamStream>, mut ticket: Box<Ticket>) -> Phase {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
-            let farewell = flow.farewell(&fault);
-            ticket.audit.record_response(&farewell);
-            self.aside = Some(farewell);
+            let error_event = flow.render_error_event(&fault);
+            ticket.audit.record_response(&error_event);
+            self.pending_bytes = Some(error_event);
             self.recorder = None;
             // An error acknowledges nothing, so it is sent without waiting for settlement. The dropped task continues.
             drop(ticket.break_off(&fault));
         } else {
             let resumed = ticket.receipt.resumed();
             if resumed > 0 {
-                flow.preface(closing_comment(&ticket, &format!(" resumed={resumed}")));
+                flow.queue_first(closing_comment(&ticket, &format!(" resumed={resumed}")));
             } else if self.headed_early {
-                self.aside = Some(closing_comment(&ticket, ""));
+                self.pending_bytes = Some(closing_comment(&ticket, ""));
             }
             self.finish_recording(&flow, &ticket);
             self.closing = ticket.complete();
@@ -251,7 +251,7 @@ impl EventStream {
     /// Ends the recording of a complete answer, including bytes that the client may not stay to read.
     fn finish_recording(&mut self, flow: &UpstreamStream, ticket: &Ticket) {
         let Some(mut recorder) = self.recorder.take().filter(|_| !flow.has_failed()) else { return };
-        flow.left().chain(&self.aside).for_each(|bytes| recorder.push(bytes));
+        flow.left().chain(&self.pending_bytes).for_each(|bytes| recorder.push(bytes));
         recorder.finish(ticket.receipt.lane().map(|deployment| &deployment.target));
     }
 
@@ -259,30 +259,33 @@ impl EventStream {
     /// no data and is moved to the next deadline only when it fires, so that passing chunks never touch the timer
     /// wheel.
     fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let speak_at = self.spoke + self.heartbeat;
+        let heartbeat_at = self.last_sent + self.heartbeat;
         // A dispatch applies its own timeouts, so only heartbeats are due in the other phases.
-        let give_up_at = match &self.phase {
-            Phase::Flowing(flow, _) => self.heard + flow.idle_timeout(),
-            _ => speak_at,
+        let idle_deadline = match &self.phase {
+            Phase::Flowing(flow, _) => self.last_received + flow.idle_timeout(),
+            _ => heartbeat_at,
         };
-        let timer =
-            self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(speak_at.min(give_up_at))));
+        let timer = self
+            .timer
+            .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(heartbeat_at.min(idle_deadline))));
         // The timer may have been set for an earlier deadline than the current ones. It stays ready after it has
         // fired, so each case below either returns or moves it and polls again, which registers the waker.
         loop {
             ready!(timer.as_mut().poll(context));
             let now = Instant::now();
             match &mut self.phase {
-                Phase::Flowing(flow, _) if now >= give_up_at => {
+                Phase::Flowing(flow, _) if now >= idle_deadline => {
                     flow.give_up(fault::upstream_timeout(flow.instance(), flow.idle_timeout()));
                     return Poll::Ready(());
                 }
-                _ if now >= speak_at => {
-                    self.aside = Some(HEARTBEAT);
+                _ if now >= heartbeat_at => {
+                    self.pending_bytes = Some(HEARTBEAT);
                     return Poll::Ready(());
                 }
                 // At least 1 ms ahead, so that rounding to the timer's resolution cannot cause a busy loop.
-                _ => timer.as_mut().reset(speak_at.min(give_up_at).max(now + Duration::from_millis(1))),
+                _ => {
+                    timer.as_mut().reset(heartbeat_at.min(idle_deadline).max(now + Duration::from_millis(1)))
+                }
             }
         }
     }
@@ -310,20 +313,20 @@ impl Drop for EventStream {
         // Without a runtime (during shutdown) no task can be spawned.
         if flow.has_ended() || !flow.is_answered() || tokio::runtime::Handle::try_current().is_err() {
             flow.report(&mut ticket);
-            settle_unheard(&flow, ticket);
+            settle_disconnected(&flow, ticket);
             return;
         }
         self.gateway.tasks.spawn(async move {
             let _ = tokio::time::timeout(READ_ON_TIME, flow.read_on(READ_ON_BYTES)).await;
             flow.report(&mut ticket);
-            settle_unheard(&flow, ticket);
+            settle_disconnected(&flow, ticket);
         });
     }
 }
 
 /// Settles the call of a disconnected client by dropping its ticket, unless the response continues in the background:
 /// then it is tracked until its end.
-fn settle_unheard(flow: &UpstreamStream, ticket: Box<Ticket>) {
+fn settle_disconnected(flow: &UpstreamStream, ticket: Box<Ticket>) {
     let id = ticket.receipt.receipt().map(|receipt| receipt.provider_id.clone()).unwrap_or_default();
     let pending = !flow.has_ended() && !id.is_empty() && tokio::runtime::Handle::try_current().is_ok();
     if pending && background::goes_on(&ticket) {

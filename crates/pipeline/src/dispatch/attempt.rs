@@ -24,7 +24,7 @@ use crate::services::body_work::LARGE_BODY;
 use crate::streaming::{ResponseMode, UpstreamBody, UpstreamStream, interrupted};
 
 /// Longest time that reading the body of an error may take.
-const ERROR_PATIENCE: Duration = Duration::from_secs(10);
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Most bytes read of the body of an error.
 const ERROR_LIMIT: usize = 64 * 1024;
 
@@ -108,8 +108,8 @@ async fn expect_success(
         return Ok(body);
     }
     let instance = &deployment.target.instance;
-    let patience = limit.min(Instant::now() + ERROR_PATIENCE);
-    let text = timeout_at(patience, body.collect(ERROR_LIMIT, |_| {})).await;
+    let deadline = limit.min(Instant::now() + ERROR_BODY_TIMEOUT);
+    let text = timeout_at(deadline, body.collect(ERROR_LIMIT, |_| {})).await;
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
     tracing::debug!(provider = &**instance, status = status.as_u16(), "provider returned an error");
     let mut fault = reader.read_error(status.as_u16(), &text, instance);

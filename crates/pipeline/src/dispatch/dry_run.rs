@@ -15,7 +15,7 @@ use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::routing::health::Availability;
 use crate::routing::routes::Deployment;
-use crate::streaming::{ResponsePath, WhyCanonical};
+use crate::streaming::{ResponsePath, TranslationReason};
 
 pub struct DryRun {
     /// One for each target, in the order of the plan.
@@ -42,7 +42,7 @@ pub struct TargetOutlook {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dialect {
     Native,
-    Translated(Format, WhyCanonical),
+    Translated(Format, TranslationReason),
 }
 
 /// A request as it would be sent.

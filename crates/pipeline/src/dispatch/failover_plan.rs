@@ -162,7 +162,7 @@ impl FailoverPlan {
             RetryScope::Never | RetryScope::OtherTarget | RetryScope::QuotaExhausted => false,
         };
         let retries = context.policy.at(&deployment.instance.limits).retries;
-        if !here || self.tries > retries.most || asked > retries.longest_wait {
+        if !here || self.tries > retries.max || asked > retries.longest_wait {
             return None;
         }
         let pause = backoff(self.tries, context.chance).max(asked);

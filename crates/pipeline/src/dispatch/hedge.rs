@@ -17,7 +17,7 @@ use crate::call::receive::Call;
 use crate::routing::routes::Deployment;
 
 /// The target of a hedge, and the delay before it starts.
-pub struct Partner {
+pub struct HedgeTarget {
     pub deployment: Arc<Deployment>,
     delay: Duration,
 }
@@ -31,14 +31,14 @@ pub fn count(ticket: &Ticket) {
 
 /// The target of a hedge, if the policy allows one, another target is available and the p95 latency of this one is
 /// known.
-pub fn partner(failover: &FailoverPlan, deployment: &Deployment, ticket: &Ticket) -> Option<Partner> {
+pub fn partner(failover: &FailoverPlan, deployment: &Deployment, ticket: &Ticket) -> Option<HedgeTarget> {
     if !ticket.context.policy().hedges {
         return None;
     }
     let delay = deployment.health.p95_first_byte()?;
     failover
         .alternative(ticket.context.now())
-        .map(|deployment| Partner { deployment: deployment.clone(), delay })
+        .map(|deployment| HedgeTarget { deployment: deployment.clone(), delay })
 }
 
 struct Runner {
@@ -86,7 +86,7 @@ pub struct Raced {
 pub async fn race(
     call: &Call,
     pending: PendingAttempt,
-    partner: Partner,
+    partner: HedgeTarget,
     reservation: &Reservation,
     ticket: &mut Ticket,
     deadline: Instant,

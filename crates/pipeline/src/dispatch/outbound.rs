@@ -21,7 +21,7 @@ use crate::call::receive::{self, Call};
 use crate::routing::routes::{Accept, Deployment, InstanceRequest};
 use crate::services::traces::TraceHeaders;
 use crate::streaming::{
-    Continuity, PathInputs, ResponseMode, ResponsePath, Translation, WhyCanonical, resume,
+    Continuity, PathInputs, ResponseMode, ResponsePath, Translation, TranslationReason, resume,
 };
 
 /// A request prepared for one target.
@@ -112,7 +112,7 @@ pub fn prepare_rest(
     let Surface::Converse(client) = call.surface else { return Err(unsupported(call.surface, deployment)) };
     let upstream = upstream(call, deployment, client)?;
     let prompt = ask(read(call, previous::with_history(call)?, client)?, upstream);
-    let (why, continuity) = (WhyCanonical::Continuation, Continuity::Continuation);
+    let (why, continuity) = (TranslationReason::Continuation, Continuity::Continuation);
     translate(call, deployment, context, prompt, Conversion { client, upstream, why, continuity })
 }
 
@@ -141,7 +141,7 @@ fn read(call: &Call, request: Cow<'_, Request>, client: Format) -> Result<Prompt
 struct Conversion {
     client: Format,
     upstream: Format,
-    why: WhyCanonical,
+    why: TranslationReason,
     continuity: Continuity,
 }
 

@@ -10,14 +10,14 @@ use crate::limit;
 
 /// The limits of the caller's key, and every budget on its path. Nothing is consumed. The figures of budgets above the
 /// caller's own path are left out.
-pub fn limits_and_budgets(gateway: &Gateway, caller: &Principal) -> (Vec<LimitView>, Vec<BudgetRoom>) {
-    let limits = limit::preview(&gateway.limiter, caller, gateway.clock.tick());
+pub fn limits_and_budgets(gateway: &Gateway, principal: &Principal) -> (Vec<LimitView>, Vec<BudgetRoom>) {
+    let limits = limit::preview(&gateway.limiter, principal, gateway.clock.tick());
     let limits = limits.map(|preview| preview.statuses.iter().map(shown::limit).collect());
-    let user_path = caller.own_path().cloned().unwrap_or_default();
-    let scope = BudgetScope::new(caller, user_path, gateway.clock.now(), None);
+    let user_path = principal.own_path().cloned().unwrap_or_default();
+    let scope = BudgetScope::new(principal, user_path, gateway.clock.now(), None);
     let (budgets, _) = budgets::look(&gateway.budgets, &scope, None, gateway.clock.now());
     let budgets = budgets.iter().map(|room| {
-        shown::budget(room, budgets::is_visible(&gateway.capabilities, caller, &room.status.rule.key))
+        shown::budget(room, budgets::is_visible(&gateway.capabilities, principal, &room.status.rule.key))
     });
     (limits.unwrap_or_default(), budgets.collect())
 }

@@ -41,14 +41,14 @@ const PLAIN: [HeaderName; 6] = [
     HeaderName::from_static("openai-beta"),
 ];
 
-pub fn principal(caller: &Principal) -> PrincipalView {
-    let key = caller.key();
+pub fn principal(principal: &Principal) -> PrincipalView {
+    let key = principal.key();
     PrincipalView {
-        auth_method: caller.auth_method(),
+        auth_method: principal.auth_method(),
         auth_key_id: key.map(|key| key.id.to_string()),
         name: key.map(|key| key.name.to_string()),
-        user_path: caller.own_path().map_or("/", UserPath::as_str).to_owned(),
-        scopes: caller.scopes().iter().map(Scope::to_string).collect(),
+        user_path: principal.own_path().map_or("/", UserPath::as_str).to_owned(),
+        scopes: principal.scopes().iter().map(Scope::to_string).collect(),
         provider_pool: key.and_then(|key| key.provider_pool.as_deref().map(str::to_owned)),
         active: true,
         reason: None,
@@ -167,7 +167,7 @@ pub fn upstream_request(preview: RequestPreview, plan: &Plan) -> UpstreamRequest
 
 fn headers(headers: &HeaderMap, vendor: &Vendor) -> std::collections::BTreeMap<String, String> {
     let fixed = |name: &HeaderName, value: &HeaderValue| {
-        vendor.headers.iter().any(|(known, said)| name == known && value == said)
+        vendor.headers.iter().any(|(known, fixed_value)| name == known && value == fixed_value)
     };
     let show = |(name, value): (&HeaderName, &HeaderValue)| {
         let plain = !value.is_sensitive() && (PLAIN.contains(name) || fixed(name, value));
@@ -218,18 +218,18 @@ mod tests {
     #[test]
     fn what_could_be_a_credential_is_masked() {
         let vendor = wire::vendors::list().iter().find(|vendor| !vendor.headers.is_empty()).unwrap();
-        let (fixed, said) = vendor.headers[0];
+        let (fixed, fixed_value) = vendor.headers[0];
         let mut secret = HeaderValue::from_static("Bearer sk-1");
         secret.set_sensitive(true);
         let map = HeaderMap::from_iter([
             (header::AUTHORIZATION, secret),
             (HeaderName::from_static("x-tenant-token"), HeaderValue::from_static("t0k3n")),
-            (HeaderName::from_static(fixed), HeaderValue::from_static(said)),
+            (HeaderName::from_static(fixed), HeaderValue::from_static(fixed_value)),
             (header::ACCEPT, HeaderValue::from_static("application/json")),
         ]);
         let shown = headers(&map, vendor);
         assert_eq!((&*shown["authorization"], &*shown["x-tenant-token"]), (MASK, MASK));
-        assert_eq!((&*shown[fixed], &*shown["accept"]), (said, "application/json"));
+        assert_eq!((&*shown[fixed], &*shown["accept"]), (fixed_value, "application/json"));
         let own = HeaderMap::from_iter([(HeaderName::from_static(fixed), HeaderValue::from_static("sk-2"))]);
         assert_eq!(&*headers(&own, vendor)[fixed], MASK);
     }

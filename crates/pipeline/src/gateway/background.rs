@@ -33,7 +33,7 @@ pub async fn keep_sending_budget_alerts(gateway: Arc<Gateway>, webhooks: Webhook
     loop {
         gateway.budgets.threshold_crossed().await;
         while let Err(error) =
-            alerts::tell(&gateway.budgets, &*gateway.clock, &gateway.console, &webhooks).await
+            alerts::send(&gateway.budgets, &*gateway.clock, &gateway.console, &webhooks).await
         {
             tracing::debug!(%error, "budget alert could not be stored; retrying");
             tokio::time::sleep(RETRY).await;

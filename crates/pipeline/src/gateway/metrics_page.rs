@@ -8,12 +8,12 @@ use crate::services::metrics::exposition::{Reading, ReadingKind, Readings, Sampl
 use crate::services::metrics::{UNLISTED, process};
 
 /// Values of the metrics page that the server supplies.
-pub struct Surroundings {
+pub struct ServerMetrics {
     pub version: &'static str,
     pub storage_up: bool,
 }
 
-pub fn page(gateway: &Gateway, surroundings: &Surroundings) -> String {
+pub fn page(gateway: &Gateway, surroundings: &ServerMetrics) -> String {
     let mut readings = vec![build_info(gateway, surroundings)];
     readings.push(Reading::gauge(
         "gatehouse_storage_up",
@@ -27,7 +27,7 @@ pub fn page(gateway: &Gateway, surroundings: &Surroundings) -> String {
     gateway.metrics.render(Readings(readings))
 }
 
-fn build_info(gateway: &Gateway, surroundings: &Surroundings) -> Reading {
+fn build_info(gateway: &Gateway, surroundings: &ServerMetrics) -> Reading {
     let labels = vec![
         ("version", surroundings.version.to_owned()),
         ("edition", gateway.capabilities.edition.as_str().to_owned()),

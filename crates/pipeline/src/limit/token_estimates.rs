@@ -55,7 +55,7 @@ impl TokenEstimates {
         let pair = (key.clone(), demand.model.clone());
         let known = self.shard(&pair).lock().get(&pair).copied().filter(|mean| !mean.is_stale(now));
         let mean = known.unwrap_or_else(|| MeanUsage::initial(now));
-        let output = demand.max_output.map_or(mean.output, |most| mean.output.min(most as f64));
+        let output = demand.max_output.map_or(mean.output, |max| mean.output.min(max as f64));
         (mean.counted_share * demand.prompt as f64 + output).round() as u64
     }
 

@@ -38,8 +38,8 @@ impl NamedPaths {
 
 impl UserPaths {
     /// Counts a path that a call names; refuses it if the key has named too many.
-    pub fn admit(&self, caller: &Principal, path: &UserPath, now: Duration) -> Result<(), Fault> {
-        let Some(key) = named_by(caller, path) else { return Ok(()) };
+    pub fn admit(&self, principal: &Principal, path: &UserPath, now: Duration) -> Result<(), Fault> {
+        let Some(key) = named_by(principal, path) else { return Ok(()) };
         let hash = self.hasher.hash_one(path.as_str());
         // Nearly all calls name a known path, and only need the read lock.
         if self.check(key, hash, now)? {
@@ -64,8 +64,8 @@ impl UserPaths {
     }
 
     /// Whether a call that names the path would be refused. Counts nothing.
-    pub fn preview(&self, caller: &Principal, path: &UserPath, now: Duration) -> Result<(), Fault> {
-        match named_by(caller, path) {
+    pub fn preview(&self, principal: &Principal, path: &UserPath, now: Duration) -> Result<(), Fault> {
+        match named_by(principal, path) {
             Some(key) => self.check(key, self.hasher.hash_one(path.as_str()), now).map(drop),
             None => Ok(()),
         }
@@ -84,8 +84,8 @@ impl UserPaths {
 }
 
 /// The key of a call that names a path other than the key's own.
-fn named_by<'a>(caller: &'a Principal, path: &UserPath) -> Option<&'a KeyFacts> {
-    let key = caller.key()?;
+fn named_by<'a>(principal: &'a Principal, path: &UserPath) -> Option<&'a KeyFacts> {
+    let key = principal.key()?;
     let is_own = match &key.user_path {
         Some(own) => own == path,
         None => path.as_str() == "/",

@@ -38,7 +38,7 @@ pub(super) fn destination(instance: &Instance) -> Result<Arc<Destination>, Fault
 
 /// Whether access depends on the model of the call.
 pub(super) fn limits_models(access: &Access<'_>, instance: &Instance) -> bool {
-    access.caller.key().is_some_and(|key| lists_models(&key.lists))
+    access.principal.key().is_some_and(|key| lists_models(&key.lists))
         || !access.enabled_by_default
         || instance.restricts(access.user_path)
 }
@@ -51,14 +51,14 @@ pub(super) fn lists_models(lists: &AccessLists) -> bool {
 
 /// The reasons for which the model of a call has to be known.
 #[derive(Clone, Copy)]
-pub(super) struct Stake {
+pub(super) struct ModelRequirement {
     /// The caller may not use every model.
     pub(super) limited: bool,
     /// The call can incur cost, and models without a price are denied.
     pub(super) priced: bool,
 }
 
-impl Stake {
+impl ModelRequirement {
     pub(super) fn of(access: &Access<'_>, instance: &Instance, method: &Method) -> Self {
         let creates = !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS | Method::DELETE);
         Self { limited: limits_models(access, instance), priced: access.unpriced_denied && creates }
@@ -69,13 +69,13 @@ pub(super) fn judge(
     access: &Access<'_>,
     instance: &Instance,
     models: &[&str],
-    stake: Stake,
+    stake: ModelRequirement,
 ) -> Result<(), Fault> {
     let nameless: &[&str] = if models.is_empty() { &[""] } else { models };
     for model in nameless {
         match access.judge(&instance.passthrough_deployment(model)) {
             Err(Refusal::Provider) => return Err(Refusal::Provider.of(instance.name()).param("provider")),
-            _ if stake.limited && models.is_empty() && access.caller.key().is_some() => {
+            _ if stake.limited && models.is_empty() && access.principal.key().is_some() => {
                 return Err(unreadable_model());
             }
             _ if stake.priced && models.is_empty() => return Err(unreadable_price()),

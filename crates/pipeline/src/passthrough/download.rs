@@ -24,7 +24,7 @@ pub struct Download {
     /// Idle timer, created when the provider first has no data. It is reset only when it fires, so that frames do not
     /// touch the timer.
     timer: Option<Pin<Box<Sleep>>>,
-    heard: Instant,
+    last_received: Instant,
 }
 
 enum DownloadSource {
@@ -48,7 +48,7 @@ impl Download {
         } else {
             DownloadSource::Upstream(Box::new(body))
         };
-        Self { source, decoder, meter, idle, timer: None, heard: Instant::now() }
+        Self { source, decoder, meter, idle, timer: None, last_received: Instant::now() }
     }
 
     /// A body that is already complete. It is metered and settled before any of it is sent.
@@ -62,7 +62,7 @@ impl Download {
             meter,
             idle,
             timer: None,
-            heard: Instant::now(),
+            last_received: Instant::now(),
         }
     }
 
@@ -99,16 +99,16 @@ impl Download {
     }
 
     fn poll_idle(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let give_up_at = self.heard + self.idle;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(give_up_at)));
+        let idle_deadline = self.last_received + self.idle;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(idle_deadline)));
         loop {
             // The timer may still hold the deadline of an earlier frame. In that case it is moved to the current
             // deadline and polled again, which also registers the waker.
             ready!(timer.as_mut().poll(context));
-            if Instant::now() >= give_up_at {
+            if Instant::now() >= idle_deadline {
                 return Poll::Ready(());
             }
-            timer.as_mut().reset(give_up_at);
+            timer.as_mut().reset(idle_deadline);
         }
     }
 }
@@ -153,7 +153,7 @@ impl Body for Download {
                 Poll::Ready(Some(Ok(frame))) => {
                     let Ok(data) = frame.into_data() else { continue };
                     let ended = body.is_end();
-                    self.heard = Instant::now();
+                    self.last_received = Instant::now();
                     if let Some(decoder) = &mut self.decoder {
                         decoder.give(data);
                         continue;

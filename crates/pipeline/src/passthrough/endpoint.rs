@@ -19,14 +19,14 @@ pub(super) struct Endpoint {
     /// Ids of stored objects that the path names.
     pub(super) objects: Vec<String>,
     /// The kind of object that a `POST` creates.
-    pub(super) makes: Option<Made>,
+    pub(super) makes: Option<StoredObjectKind>,
     /// A `POST` starts work whose cost no answer reports.
     pub(super) is_unmetered: bool,
 }
 
 /// A kind of object that a provider stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Made {
+pub(super) enum StoredObjectKind {
     Response,
     /// Stored only if the request, or the provider's default, says so.
     Completion,
@@ -73,7 +73,8 @@ impl Endpoint {
 
     /// Whether a `GET` lists the objects of the whole account. A list below an object belongs to that object's owner.
     pub(super) fn lists_account(&self) -> bool {
-        self.objects.is_empty() && matches!(self.makes, Some(Made::Completion | Made::Object))
+        self.objects.is_empty()
+            && matches!(self.makes, Some(StoredObjectKind::Completion | StoredObjectKind::Object))
     }
 
     pub(super) fn purpose(&self, method: &Method) -> Purpose {
@@ -89,7 +90,7 @@ pub(super) struct Purpose {
     /// The call runs inference.
     pub(super) infers: bool,
     /// The call generates text, unlike embeddings and reranking.
-    pub(super) speaks: bool,
+    pub(super) generates_text: bool,
     /// The call generates images.
     pub(super) draws: bool,
 }
@@ -208,12 +209,12 @@ impl Purpose {
     fn of(segments: &[&str]) -> Self {
         let last = segments.last().copied().unwrap_or_default();
         let (name, verb) = last.rsplit_once(':').unwrap_or((last, ""));
-        let speaks = matches!(name, "completions" | "responses" | "messages" if verb.is_empty())
+        let generates_text = matches!(name, "completions" | "responses" | "messages" if verb.is_empty())
             || matches!(verb, "generateContent" | "streamGenerateContent");
         let measures = matches!(name, "embeddings" | "rerank" if verb.is_empty())
             || matches!(verb, "embedContent" | "batchEmbedContents");
         let draws = matches!(segments, [.., "images", "generations" | "edits" | "variations"]);
-        Self { creates: true, infers: speaks || measures, speaks, draws }
+        Self { creates: true, infers: generates_text || measures, generates_text, draws }
     }
 }
 
@@ -243,14 +244,14 @@ fn objects(segments: &[&str]) -> Vec<String> {
     pairs.map(|pair| pair[1].to_owned()).collect()
 }
 
-fn makes(segments: &[&str]) -> Option<Made> {
+fn makes(segments: &[&str]) -> Option<StoredObjectKind> {
     match segments {
-        [.., "responses"] => Some(Made::Response),
-        [.., "chat", "completions"] => Some(Made::Completion),
+        [.., "responses"] => Some(StoredObjectKind::Response),
+        [.., "chat", "completions"] => Some(StoredObjectKind::Completion),
         [.., "completions"] => None,
         // Completing an upload creates a file.
-        [.., "uploads", _, "complete"] => Some(Made::Object),
-        [.., last] if COLLECTIONS.contains(last) => Some(Made::Object),
+        [.., "uploads", _, "complete"] => Some(StoredObjectKind::Object),
+        [.., last] if COLLECTIONS.contains(last) => Some(StoredObjectKind::Object),
         _ => None,
     }
 }

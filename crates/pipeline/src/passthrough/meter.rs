@@ -16,7 +16,7 @@ use store::Owner;
 use wire::meter::{Meter, Metered};
 use wire::vendors::Lifecycle;
 
-use super::endpoint::{Made, Purpose};
+use super::endpoint::{Purpose, StoredObjectKind};
 use super::gateway_headers;
 use super::upload::Sent;
 use crate::accounting::ticket::Ticket;
@@ -43,7 +43,7 @@ pub(super) struct PassthroughMeter {
     events: bool,
     /// The owner of the object that the path names.
     parent: Option<Owner>,
-    makes: Option<Made>,
+    makes: Option<StoredObjectKind>,
     masker: Masker,
 }
 
@@ -75,7 +75,7 @@ impl PassthroughMeter {
     }
 
     /// Sets the owner of the object that the path names, and the kind of object that the call creates.
-    pub(super) fn owned_by(&mut self, parent: Option<Owner>, makes: Option<Made>) {
+    pub(super) fn owned_by(&mut self, parent: Option<Owner>, makes: Option<StoredObjectKind>) {
         self.parent = parent;
         self.makes = makes;
     }
@@ -263,7 +263,7 @@ impl PassthroughMeter {
     /// Whether the answer is a response that the provider is still working on and that can be retrieved later.
     fn goes_on(&self, metered: &Metered) -> bool {
         let pending = matches!(metered.status.as_deref(), Some("queued" | "in_progress"));
-        self.makes == Some(Made::Response)
+        self.makes == Some(StoredObjectKind::Response)
             && self.status < 400
             && pending
             && (self.sent.is_background() || !self.events)
@@ -274,8 +274,8 @@ impl PassthroughMeter {
     fn usage(&self, metered: &Metered, complete: bool) -> Usage {
         let failed = self.status >= 400;
         // Only generated text counts as output; a rerank answer repeats the documents it ranks.
-        let said = if self.purpose.speaks { metered.content_bytes } else { 0 };
-        let counted = catalog::estimate_tokens_from_bytes(said);
+        let content_bytes = if self.purpose.generates_text { metered.content_bytes } else { 0 };
+        let counted = catalog::estimate_tokens_from_bytes(content_bytes);
         let mut usage = match metered.usage.clone() {
             // Only a `POST` is charged: a stored answer that is read back was charged when it was created.
             Some(mut usage) if self.purpose.creates => {
@@ -335,13 +335,13 @@ impl PassthroughMeter {
         let gateway = ticket.gateway();
         let own = ticket.context.owner();
         let kept = match self.makes {
-            Some(Made::Completion) => {
+            Some(StoredObjectKind::Completion) => {
                 let keeps = !self.instance.core.vendor.paths.lifecycle.is_empty();
                 self.sent.store().unwrap_or(keeps)
             }
             made => made.is_some(),
         };
-        let temporary = self.makes != Some(Made::Object);
+        let temporary = self.makes != Some(StoredObjectKind::Object);
         if let Some(id) = metered.id.clone().filter(|_| kept) {
             ownership::record(gateway, own, self.instance(), vec![id], temporary);
         }

@@ -13,7 +13,7 @@ use store::Owner;
 use super::endpoint::{self, Endpoint, Purpose};
 use super::reservation::{self, RequestSize};
 use super::upload::Upload;
-use super::{Journey, Wanted, admit, headers};
+use super::{AdmittedCall, PassthroughRoute, admit, headers};
 use crate::accounting::reservation::Reservation;
 use crate::accounting::ticket::Ticket;
 use crate::budgets;
@@ -29,26 +29,28 @@ use crate::snapshot::Snapshot;
 pub(super) async fn prepare(
     snapshot: &Snapshot,
     arrival: &Arrival,
-    wanted: &Wanted,
+    wanted: &PassthroughRoute,
     mut upload: Upload,
     ticket: &mut Ticket,
-) -> Result<Journey, Fault> {
-    let caller = authenticate::authenticate_call(snapshot, arrival)?;
-    let user_path = ticket.identify(&caller, arrival)?;
-    caller.require(Scope::Inference)?;
+) -> Result<AdmittedCall, Fault> {
+    let principal = authenticate::authenticate_call(snapshot, arrival)?;
+    let user_path = ticket.identify(&principal, arrival)?;
+    principal.require(Scope::Inference)?;
     let address = Address::find(snapshot, arrival, wanted, ticket)?;
-    let access = Access::new(&ticket.gateway().policy, &snapshot.routes, &caller, &user_path);
-    let stake = admit::Stake::of(&access, &address.instance, &wanted.method);
-    if address.bills && ticket.gateway().budgets.covers(&ticket.receipt.budget_scope(&caller, &user_path)) {
+    let access = Access::new(&ticket.gateway().policy, &snapshot.routes, &principal, &user_path);
+    let stake = admit::ModelRequirement::of(&access, &address.instance, &wanted.method);
+    if address.bills && ticket.gateway().budgets.covers(&ticket.receipt.budget_scope(&principal, &user_path))
+    {
         apply_budget(&address, &mut upload, ticket)?;
     }
-    let parent = refuse_others_objects(&caller, &address.endpoint, &wanted.method, ticket).await?;
-    let restricted = check_references(&caller, &address, &mut upload, ticket)?;
+    let parent = refuse_others_objects(&principal, &address.endpoint, &wanted.method, ticket).await?;
+    let restricted = check_references(&principal, &address, &mut upload, ticket)?;
     let deployments = judge(&access, &address, &mut upload, stake, restricted).await?;
     let deployment =
         deployments.first().cloned().unwrap_or_else(|| address.instance.passthrough_deployment(""));
     ticket.receipt.names(&deployment.target.model);
-    let reservation = reserve(&caller, &user_path, &address, (&deployment, &deployments), &upload, ticket)?;
+    let reservation =
+        reserve(&principal, &user_path, &address, (&deployment, &deployments), &upload, ticket)?;
     let span_id = ticket.new_span_id();
     let trace = ticket.receipt.trace_headers(span_id.as_deref());
     let Address { instance, destination, endpoint, purpose, .. } = address;
@@ -62,7 +64,7 @@ pub(super) async fn prepare(
     };
     let outbound =
         instance.core.outbound(request, |own| headers::up(&arrival.headers, &own, &instance, trace));
-    Ok(Journey { instance, endpoint, deployment, sent, outbound, purpose, reservation, parent, span_id })
+    Ok(AdmittedCall { instance, endpoint, deployment, sent, outbound, purpose, reservation, parent, span_id })
 }
 
 /// The provider and endpoint that a call is addressed to.
@@ -76,7 +78,12 @@ struct Address {
 }
 
 impl Address {
-    fn find(snapshot: &Snapshot, arrival: &Arrival, wanted: &Wanted, ticket: &Ticket) -> Result<Self, Fault> {
+    fn find(
+        snapshot: &Snapshot,
+        arrival: &Arrival,
+        wanted: &PassthroughRoute,
+        ticket: &Ticket,
+    ) -> Result<Self, Fault> {
         let rules = &ticket.gateway().policy.passthrough;
         let instance = admit::find(&snapshot.routes, rules, &wanted.provider)?;
         let destination = admit::destination(&instance)?;
@@ -103,12 +110,12 @@ fn apply_budget(address: &Address, upload: &mut Upload, ticket: &Ticket) -> Resu
 /// Enables the check of objects that the body refers to, for a caller that may not read all of them. Returns true for
 /// such a caller.
 fn check_references(
-    caller: &Principal,
+    principal: &Principal,
     address: &Address,
     upload: &mut Upload,
     ticket: &Ticket,
 ) -> Result<bool, Fault> {
-    let Some(owner) = responses::visible_to(caller, ticket.context.owner(), Action::Read) else {
+    let Some(owner) = responses::visible_to(principal, ticket.context.owner(), Action::Read) else {
         return Ok(false);
     };
     upload.check_references(ownership::check_for(ticket.gateway(), owner), address.purpose.infers)?;
@@ -118,7 +125,7 @@ fn check_references(
 /// Reserves the maximum cost of the call against budgets, and its tokens against rate limits. Returns the charge that
 /// applies if the process crashes during the call.
 fn reserve(
-    caller: &Principal,
+    principal: &Principal,
     user_path: &UserPath,
     address: &Address,
     (deployment, named): (&Deployment, &[Arc<Deployment>]),
@@ -130,12 +137,12 @@ fn reserve(
     let size = || RequestSize::of(upload.whole().as_deref(), upload.most_answers());
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
     let gateway = ticket.gateway().clone();
-    let scope = || ticket.receipt.budget_scope(caller, user_path);
+    let scope = || ticket.receipt.budget_scope(principal, user_path);
     if let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)? {
         let worst = worst();
         let held = gateway.hold(&scope, worst).map_err(|exceeded| {
             budgets::exhausted(&gateway.budgets, &scope, worst);
-            budgets::refused(&gateway.capabilities, caller, &exceeded, gateway.clock.now())
+            budgets::refused(&gateway.capabilities, principal, &exceeded, gateway.clock.now())
         })?;
         ticket.holds.hold(held, None, None);
     }
@@ -148,7 +155,7 @@ fn reserve(
 /// Refuses ids in the path that are recorded for another owner. Ids without a record are left to the provider. Returns
 /// the owner of the object that the path names.
 async fn refuse_others_objects(
-    caller: &Principal,
+    principal: &Principal,
     endpoint: &Endpoint,
     method: &Method,
     ticket: &Ticket,
@@ -156,11 +163,11 @@ async fn refuse_others_objects(
     let reads = matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS);
     let action = if reads { Action::Read } else { Action::Write };
     // A provider lists the objects of its whole account, whichever gateway key created them.
-    if reads && endpoint.lists_account() && !responses::reaches_all(caller, Action::Read) {
-        caller.require(Scope::Admin(None, Action::Read))?;
+    if reads && endpoint.lists_account() && !responses::reaches_all(principal, Action::Read) {
+        principal.require(Scope::Admin(None, Action::Read))?;
         return Err(fault::not_found("The list is not shown to a key that is bound to a user path."));
     }
-    let visible = responses::visible_to(caller, ticket.context.owner(), action);
+    let visible = responses::visible_to(principal, ticket.context.owner(), action);
     ownership::refuse_others(ticket.gateway(), visible.as_ref(), &endpoint.objects).await
 }
 
@@ -170,7 +177,7 @@ async fn judge(
     access: &Access<'_>,
     address: &Address,
     upload: &mut Upload,
-    stake: admit::Stake,
+    stake: admit::ModelRequirement,
     restricted: bool,
 ) -> Result<Vec<Arc<Deployment>>, Fault> {
     let Address { instance, endpoint, .. } = address;

@@ -37,12 +37,16 @@ pub(super) fn worst(
     purpose: Purpose,
 ) -> Option<Nanos> {
     if named.is_empty() {
-        return instance.deployments.values().filter_map(|deployment| most(deployment, size, purpose)).max();
+        return instance
+            .deployments
+            .values()
+            .filter_map(|deployment| worst_cost(deployment, size, purpose))
+            .max();
     }
-    named.iter().filter_map(|deployment| most(deployment, size, purpose)).max()
+    named.iter().filter_map(|deployment| worst_cost(deployment, size, purpose)).max()
 }
 
-fn most(deployment: &Deployment, size: &RequestSize, purpose: Purpose) -> Option<Nanos> {
+fn worst_cost(deployment: &Deployment, size: &RequestSize, purpose: Purpose) -> Option<Nanos> {
     let price = deployment.price()?;
     let facts = deployment.facts.as_ref();
     let known = facts.and_then(|facts| facts.max_output_tokens);
@@ -69,8 +73,8 @@ pub(super) struct RequestSize {
 
 impl RequestSize {
     /// Reads a body. If it is missing or not JSON, the worst case is assumed, with `most` answers.
-    pub(super) fn of(body: Option<&[u8]>, most: u64) -> Self {
-        let unread = Self { input: None, output: 0, choices: most };
+    pub(super) fn of(body: Option<&[u8]>, max: u64) -> Self {
+        let unread = Self { input: None, output: 0, choices: max };
         let Some(body) = body else { return unread };
         if body.is_empty() {
             return Self { input: Some(InputSize::of(Content::of(body), false)), output: 0, choices: 1 };

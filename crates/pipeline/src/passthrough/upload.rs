@@ -49,7 +49,7 @@ pub(super) struct Upload {
     /// A check in progress, and the chunk that is held until it completes.
     checking: Option<(Checking, Bytes)>,
     sent: Arc<Sent>,
-    patience: Duration,
+    timeout: Duration,
     timer: Option<Pin<Box<Sleep>>>,
     /// Records the body for the audit log.
     recording: Option<Arc<Recording>>,
@@ -118,7 +118,7 @@ impl Upload {
     pub(super) fn new<B>(
         body: B,
         headers: &HeaderMap,
-        patience: Duration,
+        timeout: Duration,
         recording: Option<Arc<Recording>>,
     ) -> Self
     where
@@ -149,7 +149,7 @@ impl Upload {
             check: None,
             checking: None,
             sent: Arc::new(Sent(Mutex::new(record))),
-            patience,
+            timeout,
             timer: None,
             recording,
             inspected: 0,
@@ -299,8 +299,8 @@ impl Upload {
     }
 
     fn poll_patience(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let patience = self.patience;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(patience)));
+        let timeout = self.timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
         timer.as_mut().poll(context)
     }
 

@@ -17,16 +17,16 @@ use wire::{json, splice};
 
 use super::{reaches_all, visible_to};
 use crate::accounting::stored_response::renew;
-use crate::dispatch::ask::{self, Ask};
+use crate::dispatch::provider_request::{self, ProviderRequest};
 use crate::gateway::Gateway;
 use crate::routing::routes::{Instance, InstanceConfig};
 use crate::snapshot::Snapshot;
 
 /// A request for a response: the caller, the id, and the provider named for a response that is not stored here.
-pub struct Inquiry<'a> {
+pub struct ResponseLookup<'a> {
     pub gateway: &'a Arc<Gateway>,
     pub snapshot: &'a Snapshot,
-    pub caller: &'a Principal,
+    pub principal: &'a Principal,
     pub owner: Owner,
     pub id: &'a str,
     pub provider: Option<&'a str>,
@@ -39,7 +39,7 @@ enum ResponseLocation {
     There(Arc<Instance>),
 }
 
-impl Inquiry<'_> {
+impl ResponseLookup<'_> {
     /// Retrieves a response as it was answered. A pending one is retrieved from its provider again.
     pub async fn retrieve(&self) -> Result<Bytes, Fault> {
         match self.locate().await? {
@@ -63,7 +63,7 @@ impl Inquiry<'_> {
         let deleted = json!({"id": self.id, "object": "response", "deleted": true});
         let responses = &self.gateway.responses;
         match responses
-            .find_owned(self.id, visible_to(self.caller, &self.owner, Action::Write).as_ref())
+            .find_owned(self.id, visible_to(self.principal, &self.owner, Action::Write).as_ref())
             .await?
         {
             Found::Yours(stored) => {
@@ -98,7 +98,7 @@ impl Inquiry<'_> {
     pub async fn cancel(&self) -> Result<Bytes, Fault> {
         let responses = &self.gateway.responses;
         match responses
-            .find_owned(self.id, visible_to(self.caller, &self.owner, Action::Write).as_ref())
+            .find_owned(self.id, visible_to(self.principal, &self.owner, Action::Write).as_ref())
             .await?
         {
             Found::NotYours => Err(self.not_found()),
@@ -120,7 +120,7 @@ impl Inquiry<'_> {
     async fn locate(&self) -> Result<ResponseLocation, Fault> {
         let responses = &self.gateway.responses;
         match responses
-            .find_owned(self.id, visible_to(self.caller, &self.owner, Action::Read).as_ref())
+            .find_owned(self.id, visible_to(self.principal, &self.owner, Action::Read).as_ref())
             .await?
         {
             Found::Yours(stored) if stored.retrievable => Ok(ResponseLocation::Here(Box::new(stored))),
@@ -139,7 +139,7 @@ impl Inquiry<'_> {
     /// The provider that the request names, for an id without a record; only for callers with access to all responses.
     fn named_provider(&self, action: Action) -> Result<Arc<Instance>, Fault> {
         match self.provider {
-            Some(provider) if reaches_all(self.caller, action) => self.instance(provider),
+            Some(provider) if reaches_all(self.principal, action) => self.instance(provider),
             _ => Err(self.not_found()),
         }
     }
@@ -198,8 +198,8 @@ pub(super) async fn native(
         return Err(fault::not_found("The response was not found."));
     }
     let path = core.fill(&format!("{base}/{id}{rest}"), "");
-    let question = Ask { method, path, format: Format::Responses, ..Ask::post() };
-    ask::ask(gateway, instance, core, question).await
+    let request = ProviderRequest { method, path, format: Format::Responses, ..ProviderRequest::post() };
+    provider_request::send(gateway, instance, core, request).await
 }
 
 async fn delete_upstream(gateway: &Gateway, instance: &Instance, id: &str) {

@@ -111,8 +111,8 @@ struct Ranking<'a, L> {
 
 /// The enclosing groups, for explanations.
 #[derive(Clone, Copy)]
-struct Around<'a> {
-    outer: Option<&'a Around<'a>>,
+struct EnclosingGroups<'a> {
+    outer: Option<&'a EnclosingGroups<'a>>,
     name: &'a str,
     reason: Reason,
 }
@@ -120,13 +120,19 @@ struct Around<'a> {
 impl<L: Candidate + Clone> Ranking<'_, L> {
     /// `moves` advances this group's cursor. Of the inner groups, only the first in the order advances its own: if all
     /// did, nested round robins would keep in step, and some members would never come first.
-    fn expand(&mut self, group: &Group<L>, random: &mut SplitMix64, moves: bool, outer: Option<&Around<'_>>) {
+    fn expand(
+        &mut self,
+        group: &Group<L>,
+        random: &mut SplitMix64,
+        moves: bool,
+        outer: Option<&EnclosingGroups<'_>>,
+    ) {
         let turn = self.turn(group, moves, outer.is_some());
         let mut inner_random = random.fork();
         for (place, standing) in
             ranked_member::order(group, turn, self.selection, random).into_iter().enumerate()
         {
-            let around = Around { outer, name: &group.name, reason: standing.reason };
+            let around = EnclosingGroups { outer, name: &group.name, reason: standing.reason };
             match &group.members[standing.member].choice {
                 Choice::One(target) => self.order.push(Ranked {
                     choice: target.clone(),
@@ -158,7 +164,7 @@ impl<L: Candidate + Clone> Ranking<'_, L> {
     }
 }
 
-impl Around<'_> {
+impl EnclosingGroups<'_> {
     fn in_full(&self) -> String {
         let here = format!("{}: {}", self.name, self.reason);
         match self.outer {

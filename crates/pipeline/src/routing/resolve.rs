@@ -15,8 +15,8 @@ use crate::routing::routes::{Deployment, Routes};
 
 use crate::policy::{Fallback, FallbackMode};
 use access::Access;
-use fallback::Asks;
-use names::{Deployments, Finder, Through};
+use fallback::RequiredCapabilities;
+use names::{AllowedNames, Deployments, Finder};
 use trail::Trail;
 
 /// Targets in the order in which they are tried. Not empty.
@@ -32,7 +32,7 @@ impl Plan {
 }
 
 /// A routing question: the requested model, the caller's access, and related request data.
-pub struct Asking<'a> {
+pub struct RoutingRequest<'a> {
     pub access: Access<'a>,
     pub model: Option<&'a str>,
     /// The `provider` member of the body.
@@ -41,7 +41,7 @@ pub struct Asking<'a> {
     pub forced: Option<&'a str>,
     pub fallback: &'a Fallback,
     /// Reports the capabilities that a fallback model must have.
-    pub needs: &'a dyn Asks,
+    pub needs: &'a dyn RequiredCapabilities,
 }
 
 /// The targets that may serve a call, not yet ranked.
@@ -53,13 +53,13 @@ pub struct Resolved {
 }
 
 /// Resolves a model name to targets. A pure function of the snapshot and the question.
-pub fn resolve(asking: &Asking<'_>, trail: &mut impl Trail) -> Result<Resolved, Fault> {
+pub fn resolve(asking: &RoutingRequest<'_>, trail: &mut impl Trail) -> Result<Resolved, Fault> {
     let model = asking.model.map(str::trim).filter(|model| !model.is_empty());
     let model = model.ok_or_else(fault::model_required)?;
     if model.split('/').any(|segment| matches!(segment, "." | "..")) {
         return Err(fault::invalid_parameter("model", "A model's name has no segments '.' or '..'."));
     }
-    let asking = &Asking { access: asking.access.called(model), ..*asking };
+    let asking = &RoutingRequest { access: asking.access.called(model), ..*asking };
     let access = &asking.access;
     let routes = access.routes;
     let choice = match asking.forced {
@@ -113,7 +113,7 @@ impl Resolved {
 
 /// All targets of a selector, regardless of access; empty if it resolves to none.
 pub fn candidates(routes: &Routes, selector: &str) -> Vec<Arc<Deployment>> {
-    let choice = Finder { routes, bound: None, trail: &mut () }.find(selector, Through::ALL);
+    let choice = Finder { routes, bound: None, trail: &mut () }.find(selector, AllowedNames::ALL);
     choice.as_ref().map(names::leaves).unwrap_or_default()
 }
 
@@ -144,9 +144,9 @@ fn is_absent_demo(routes: &Routes, model: &str) -> bool {
     })
 }
 
-fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<Deployments, Fault> {
-    let Access { routes, caller, .. } = asking.access;
-    let pool = caller.key().and_then(|key| key.provider_pool.as_deref());
+fn chosen(asking: &RoutingRequest<'_>, model: &str, trail: &mut impl Trail) -> Result<Deployments, Fault> {
+    let Access { routes, principal, .. } = asking.access;
+    let pool = principal.key().and_then(|key| key.provider_pool.as_deref());
     let bound = pool.and_then(|pool| routes.names.pools.get(pool));
     if let Some(pool) = pool {
         trail.note("key_pool", || format!("the key is bound to the pool '{pool}'"));
@@ -154,7 +154,7 @@ fn chosen(asking: &Asking<'_>, model: &str, trail: &mut impl Trail) -> Result<De
     let mut finder = Finder { routes, bound, trail };
     let found = match asking.hint {
         Some(hint) => hinted(&mut finder, model, hint)?,
-        None => finder.find(model, Through::ALL),
+        None => finder.find(model, AllowedNames::ALL),
     };
     found.ok_or_else(|| not_found(&asking.access, model))
 }
@@ -179,7 +179,7 @@ fn hinted(
     }
     finder.trail.note("hint", || format!("the request names the provider '{hint}'"));
     if routes.names.combos.contains_key(model) || routes.names.aliases.contains_key(model) {
-        let found = finder.find(model, Through::ALL);
+        let found = finder.find(model, AllowedNames::ALL);
         let at_hint = |deployment: &Arc<Deployment>| {
             instances.iter().any(|at| at.name() == &*deployment.target.instance)
         };
@@ -204,7 +204,8 @@ fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> R
     })?;
     trail.note("forced", || format!("X-Gateway-Force-Provider names '{name}'"));
     let mut finder = Finder { routes, bound: None, trail };
-    let meant = finder.find(model, Through::ALL).map(|choice| names::leaves(&choice)).unwrap_or_default();
+    let meant =
+        finder.find(model, AllowedNames::ALL).map(|choice| names::leaves(&choice)).unwrap_or_default();
     let mut models = meant.iter().map(|deployment| &*deployment.target.model).chain([model]);
     let deployment = models.find_map(|model| instance.deployment(model));
     deployment.map(names::Deployments::One).ok_or_else(|| fault::model_not_found(model, &[]))

@@ -24,6 +24,7 @@ use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
 use egress::Destination;
 use http::HeaderValue;
+use wire::codec;
 use wire::vendors::{self, Vendor};
 
 use super::names::Names;
@@ -39,7 +40,7 @@ pub use facts::adjusted;
 use instance_request::InstanceHeaders;
 pub use instance_request::{Accept, InstanceRequest};
 pub use limits::Limits;
-use prices::{Prices, Tariff, Whose};
+use prices::{PriceKey, Prices, Tariff};
 
 /// A provider instance, ready to be called.
 pub struct Instance {
@@ -134,6 +135,12 @@ impl Deployment {
             error,
             duration_us: duration.as_micros() as u64,
         }
+    }
+
+    /// The target of an operation that neither streams nor generates output, such as counting tokens.
+    pub fn unstreamed_target(&self) -> codec::Target<'_> {
+        let (model, vendor) = (&self.target.model, self.instance.vendor);
+        codec::Target { model, stream: false, vendor, max_output: None }
     }
 
     pub fn price(&self) -> Option<&Price> {
@@ -300,7 +307,7 @@ impl Routes {
     }
 
     /// Whether an instance, enabled or not, has this name or type.
-    pub fn knows(&self, name: &str) -> bool {
+    pub fn has_provider(&self, name: &str) -> bool {
         self.instances.contains_key(name)
             || self.instances.values().any(|instance| instance.provider.provider_type == name)
     }
@@ -309,7 +316,7 @@ impl Routes {
     /// operator's.
     pub fn pricing(&self, instance: &str, provider_type: &str, model: &str) -> Pricing {
         let type_is_taken = self.instances.contains_key(provider_type);
-        let tariff = self.prices.find(Whose { instance, provider_type, type_is_taken, model }).cloned();
+        let tariff = self.prices.find(PriceKey { instance, provider_type, type_is_taken, model }).cloned();
         let base = prices::base(provider_type, model);
         let effective = match &tariff {
             Some(tariff) => tariff.price.over(base),

@@ -39,8 +39,8 @@ impl Console {
         });
     }
 
-    pub fn say(&self, at: Timestamp, notice: Notice) {
-        self.0.push(Event::Said(at, Box::new(notice)));
+    pub fn notice(&self, at: Timestamp, notice: Notice) {
+        self.0.push(Event::Notice(at, Box::new(notice)));
     }
 }
 

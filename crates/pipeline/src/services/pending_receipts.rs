@@ -11,15 +11,15 @@ const MOST: usize = 100_000;
 const MOST_BYTES: usize = if cfg!(test) { 1 << 20 } else { 256 << 20 };
 
 #[derive(Default)]
-pub struct PendingReceipts(Mutex<Kept>);
+pub struct PendingReceipts(Mutex<Queue>);
 
 #[derive(Default)]
-struct Kept {
-    receipts: VecDeque<Pending>,
+struct Queue {
+    receipts: VecDeque<PendingReceipt>,
     bytes: usize,
 }
 
-struct Pending {
+struct PendingReceipt {
     receipt: Receipt,
     shard: ShardId,
     size: usize,
@@ -41,7 +41,7 @@ impl PendingReceipts {
             );
         }
         kept.bytes += size;
-        kept.receipts.push_back(Pending { receipt, shard, size });
+        kept.receipts.push_back(PendingReceipt { receipt, shard, size });
     }
 
     pub fn len(&self) -> usize {
@@ -56,7 +56,7 @@ impl PendingReceipts {
     /// is written twice.
     pub fn retry(&self, journal: &Journal) {
         let mut kept = self.0.lock();
-        while let Some(Pending { receipt, shard, size }) = kept.receipts.front() {
+        while let Some(PendingReceipt { receipt, shard, size }) = kept.receipts.front() {
             if journal.close_call(receipt, *shard).is_err() {
                 return;
             }

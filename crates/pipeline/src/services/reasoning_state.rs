@@ -16,7 +16,7 @@ pub struct ReasoningStateCache(Mutex<Memory>);
 
 #[derive(Default)]
 struct Memory {
-    by_call: HashMap<Key, Kept>,
+    by_call: HashMap<Key, CacheEntry>,
     order: VecDeque<Key>,
     bytes: usize,
 }
@@ -25,7 +25,7 @@ struct Memory {
 type Key = (String, String);
 
 #[derive(Clone)]
-struct Kept {
+struct CacheEntry {
     /// The reasoning before the calls of that turn; stored with the first call only.
     thinking: Vec<Thinking>,
     /// The opaque state of the call itself.
@@ -40,7 +40,8 @@ impl ReasoningStateCache {
             match &part.content {
                 Content::Thinking(thought) if thought.opaque.is_some() => thinking.push(thought.clone()),
                 Content::ToolCall(call) if !thinking.is_empty() || call.opaque.is_some() => {
-                    let kept = Kept { thinking: std::mem::take(&mut thinking), opaque: call.opaque.clone() };
+                    let kept =
+                        CacheEntry { thinking: std::mem::take(&mut thinking), opaque: call.opaque.clone() };
                     self.0.lock().keep((scope(owner), call.id.clone()), kept);
                 }
                 _ => {}
@@ -77,13 +78,13 @@ impl ReasoningStateCache {
         prompt
     }
 
-    fn find(&self, owner: &Owner, call_id: &str) -> Option<Kept> {
+    fn find(&self, owner: &Owner, call_id: &str) -> Option<CacheEntry> {
         self.0.lock().by_call.get(&(scope(owner), call_id.to_owned())).cloned()
     }
 }
 
 impl Memory {
-    fn keep(&mut self, key: Key, kept: Kept) {
+    fn keep(&mut self, key: Key, kept: CacheEntry) {
         self.bytes += size(&kept);
         if let Some(old) = self.by_call.insert(key.clone(), kept) {
             self.bytes -= size(&old);
@@ -99,7 +100,7 @@ impl Memory {
     }
 }
 
-fn size(kept: &Kept) -> usize {
+fn size(kept: &CacheEntry) -> usize {
     let opaque = |opaque: &Option<Opaque>| opaque.as_ref().map_or(0, |opaque| opaque.data.len());
     let thinking: usize =
         kept.thinking.iter().map(|thought| thought.text.len() + opaque(&thought.opaque)).sum();

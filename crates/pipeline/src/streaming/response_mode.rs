@@ -4,7 +4,7 @@ use domain::call::Format;
 use wire::codec::{AnswerReader, ClientCodec, Decoding, Native, Rendering, UpstreamCodec};
 use wire::renames::Renames;
 
-use super::response_path::{ResponsePath, WhyCanonical};
+use super::response_path::{ResponsePath, TranslationReason};
 
 /// The handling of the response on its way to the client: forwarded unchanged (`Native`) or translated.
 pub enum ResponseMode {
@@ -21,7 +21,7 @@ pub struct Translation {
     pub decoding: Decoding,
     pub rendering: Rendering,
     pub renames: Renames,
-    pub why: WhyCanonical,
+    pub why: TranslationReason,
     pub continuity: Continuity,
 }
 

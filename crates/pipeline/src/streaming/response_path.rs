@@ -10,12 +10,12 @@ pub enum ResponsePath {
     /// The provider's bytes are forwarded; only usage and errors are read.
     Bytes,
     /// The answer is decoded, passes the event stages and is rendered for the client.
-    Canonical(WhyCanonical),
+    Canonical(TranslationReason),
 }
 
 /// The reason why bytes cannot be forwarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WhyCanonical {
+pub enum TranslationReason {
     /// The provider does not support the client's format.
     FormatsDiffer,
     /// The stream may be continued at another provider, which only a canonical stream can be.
@@ -27,7 +27,7 @@ pub enum WhyCanonical {
     SealedState,
 }
 
-impl WhyCanonical {
+impl TranslationReason {
     pub fn name(self) -> &'static str {
         match self {
             Self::FormatsDiffer => "formats_differ",
@@ -53,11 +53,11 @@ impl ResponsePath {
     /// Chooses the path of an answer. The body is searched last, because it may be large.
     pub fn choose(inputs: &PathInputs<'_>) -> Self {
         if inputs.client != inputs.upstream {
-            Self::Canonical(WhyCanonical::FormatsDiffer)
+            Self::Canonical(TranslationReason::FormatsDiffer)
         } else if inputs.resumable {
-            Self::Canonical(WhyCanonical::ResumableStream)
+            Self::Canonical(TranslationReason::ResumableStream)
         } else if codec::carries_sealed_state(inputs.body) {
-            Self::Canonical(WhyCanonical::SealedState)
+            Self::Canonical(TranslationReason::SealedState)
         } else {
             Self::Bytes
         }
@@ -73,7 +73,7 @@ mod tests {
     #[test]
     fn bytes_are_forwarded_unless_there_is_a_reason_to_look_inside() {
         use ResponsePath::{Bytes, Canonical};
-        use WhyCanonical::{FormatsDiffer, ResumableStream, SealedState};
+        use TranslationReason::{FormatsDiffer, ResumableStream, SealedState};
         let sealed = [b"{\"a\":\"", SEAL_MARK.as_bytes(), b"x\"}"].concat();
         for (client, upstream, resumable, body, expected) in [
             (Format::Chat, Format::Chat, false, &b"{}"[..], Bytes),

@@ -166,7 +166,7 @@ impl UpstreamStream {
     }
 
     /// Queues bytes before all others.
-    pub fn preface(&mut self, bytes: Bytes) {
+    pub fn queue_first(&mut self, bytes: Bytes) {
         self.outgoing.push_front(bytes);
     }
 
@@ -192,9 +192,9 @@ impl UpstreamStream {
     }
 
     /// Reads up to the provider's last event, only for its usage. Nothing is sent or recorded any more.
-    pub async fn read_on(&mut self, most: usize) {
+    pub async fn read_on(&mut self, max: usize) {
         self.recording = None;
-        let until = self.received.saturating_add(most);
+        let until = self.received.saturating_add(max);
         while !self.ended && self.received < until {
             self.advance().await;
             self.outgoing.clear();
@@ -473,7 +473,7 @@ impl UpstreamStream {
     }
 
     /// The fault as an event in the client's format.
-    pub fn farewell(&mut self, fault: &Fault) -> Bytes {
+    pub fn render_error_event(&mut self, fault: &Fault) -> Bytes {
         match &mut self.mode {
             StreamMode::Translated(translated) => translated.fail(fault),
             StreamMode::Native(mode) => {

@@ -7,7 +7,7 @@ use domain::fault::Fault;
 use domain::principal::Principal;
 use http::HeaderMap;
 use http_body_util::{BodyExt as _, Full};
-use pipeline::explain::{Question, explain};
+use pipeline::explain::{ExplanationRequest, explain};
 use pipeline::services::console::{Console, Entry};
 use serde_json::Value;
 
@@ -28,12 +28,16 @@ pub struct Happened {
 pub async fn explained(world: &World, call: &Call) -> Value {
     let gateway = &world.gateway;
     let snapshot = gateway.snapshot();
-    let caller = match call.by_master {
+    let principal = match call.by_master {
         true => Principal::Master,
         false => Principal::Key(snapshot.keys.by_id(KEY_ID).unwrap().clone()),
     };
-    let question =
-        Question { arrival: call.arrival(), body: call.body.clone(), caller, asker: Principal::Master };
+    let question = ExplanationRequest {
+        arrival: call.arrival(),
+        body: call.body.clone(),
+        principal,
+        asker: Principal::Master,
+    };
     let before = gateway.console.last_id();
     let in_flight = gateway.metrics.in_flight.get();
     let explanation = explain(gateway, &snapshot, question).await.unwrap();

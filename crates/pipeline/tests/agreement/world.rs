@@ -250,7 +250,7 @@ fn policy(luck: &mut Luck, selectors: &[String]) -> Policy {
     let rules = (0..luck.between(0, 2)).map(|_| (luck.name(selectors), luck.mixed(selectors, 1))).collect();
     Policy {
         fallback: Fallback { mode, rules },
-        retries: Retries { most: 0, ..Retries::default() },
+        retries: Retries { max: 0, ..Retries::default() },
         strict_translation: luck.percent(10),
         resume_streams: luck.percent(20),
         models_enabled_by_default: luck.percent(95),

@@ -20,7 +20,7 @@ fn overrides(list: &[(&str, Value)]) -> BTreeMap<String, ModelOverride> {
     list.iter().map(read).collect()
 }
 
-fn house(list: &[(&str, Value)]) -> Routes {
+fn routes_with(list: &[(&str, Value)]) -> Routes {
     let places = [
         place("openai", "openai", Some(&["gpt-5", "gpt-5-mini"])),
         place("openai-eu", "openai", Some(&["gpt-5"])),
@@ -85,7 +85,7 @@ fn overrides_say_who_may_use_a_model() {
         (&[("lab/secret", off())], ("lab", "other"), "/", [true, false]),
     ];
     for (list, deployment, path, expected) in table {
-        let routes = house(list);
+        let routes = routes_with(list);
         let found = [true, false].map(|default| permits(&routes, *deployment, path, default));
         assert_eq!(found, *expected, "{list:?} {deployment:?} {path}");
     }
@@ -93,7 +93,7 @@ fn overrides_say_who_may_use_a_model() {
 
 #[test]
 fn a_forwarded_call_is_judged_by_the_same_override() {
-    let routes = house(&[("lab/secret", json!({"enabled": false}))]);
+    let routes = routes_with(&[("lab/secret", json!({"enabled": false}))]);
     let deployment = routes.instances["lab"].passthrough_deployment("secret");
     assert!(!deployment.permits(&UserPath::root(), true));
 }
@@ -102,7 +102,7 @@ fn a_forwarded_call_is_judged_by_the_same_override() {
 fn facts_and_overrides_are_on_the_deployment() {
     let body = json!({"metadata": {"display_name": "Five", "context_window": 1000, "max_output_tokens": 10,
         "capabilities": {"vision": false, "smell": true}}});
-    let routes = house(&[("openai/gpt-5", body)]);
+    let routes = routes_with(&[("openai/gpt-5", body)]);
     let plain = compile(&[place("openai", "openai", Some(&["gpt-5"]))]);
     let (before, deployment) = (
         plain.instances["openai"].deployment("gpt-5").unwrap(),

@@ -44,9 +44,11 @@ fn check(token: Option<&str>, needed: &str, expected: Result<&str, (u16, &str)>)
     ]);
     let needed: Scope = needed.parse().unwrap();
     let found = authenticate_call(&snapshot, &arrival(token))
-        .and_then(|caller| caller.require(needed).map(|()| caller));
-    let found =
-        found.as_ref().map(|caller| caller.actor()).map_err(|fault| (fault.status, fault.code.as_str()));
+        .and_then(|principal| principal.require(needed).map(|()| principal));
+    let found = found
+        .as_ref()
+        .map(|principal| principal.actor())
+        .map_err(|fault| (fault.status, fault.code.as_str()));
     assert_eq!(found, expected, "{token:?} for {needed}");
 }
 

@@ -73,7 +73,7 @@ fn snapshot() -> Snapshot {
     with_routes(routes)
 }
 
-fn plan(caller: &Principal, fallback: Fallback, model: &str) -> Result<Vec<String>, u16> {
+fn plan(principal: &Principal, fallback: Fallback, model: &str) -> Result<Vec<String>, u16> {
     let snapshot = snapshot();
     let arrival = arrival(None);
     let body = json!({"model": model, "messages": [{"role": "user", "content": "hi"}], "tools": []});
@@ -81,7 +81,7 @@ fn plan(caller: &Principal, fallback: Fallback, model: &str) -> Result<Vec<Strin
     let (policy, root) = (Policy { fallback, ..Policy::default() }, UserPath::root());
     let access = Access {
         routes: &snapshot.routes,
-        caller,
+        principal,
         user_path: &root,
         enabled_by_default: true,
         unpriced_denied: false,
@@ -100,8 +100,8 @@ fn plan(caller: &Principal, fallback: Fallback, model: &str) -> Result<Vec<Strin
 }
 
 #[track_caller]
-fn check(caller: &Principal, fallback: Fallback, model: &str, expected: Result<&[&str], u16>) {
-    let found = plan(caller, fallback, model);
+fn check(principal: &Principal, fallback: Fallback, model: &str, expected: Result<&[&str], u16>) {
+    let found = plan(principal, fallback, model);
     let expected = expected.map(|names| names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
     assert_eq!(found, expected, "{model}");
 }

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::snapshots::{compile_at, place, with_routes};
 
-fn house(list: &[(&str, Value)]) -> Routes {
+fn routes_with(list: &[(&str, Value)]) -> Routes {
     let places = [
         place("openai", "openai", Some(&["gpt-5"])),
         place("openai-eu", "openai", Some(&["gpt-5"])),
@@ -46,19 +46,20 @@ fn found(routes: &Routes, instance: &str, model: &str) -> Option<(i64, Option<St
 fn the_instances_own_price_wins_over_its_types() {
     let input = |usd: f64| json!({"input_per_mtok": usd, "output_per_mtok": 1.0});
     let usd = |usd: f64| Rate::from_usd_per_mtok(usd).unwrap().0;
-    let plain = house(&[]);
+    let plain = routes_with(&[]);
     let catalogued = found(&plain, "openai", "gpt-5").unwrap();
     assert_eq!(catalogued.1, None);
     assert_eq!((found(&plain, "lab", "own"), found(&plain, "yard", "own")), (None, None));
 
     let rev = |number: i64| Some(format!("rev-{number}"));
-    let routes = house(&[("vllm/own", input(2.0)), ("lab/own", input(3.0)), ("lab/unlisted", input(4.0))]);
+    let routes =
+        routes_with(&[("vllm/own", input(2.0)), ("lab/own", input(3.0)), ("lab/unlisted", input(4.0))]);
     assert_eq!(found(&routes, "lab", "own"), Some((usd(3.0), rev(1))));
     assert_eq!(found(&routes, "yard", "own"), Some((usd(2.0), rev(0))));
     assert_eq!(found(&routes, "lab", "unlisted"), Some((usd(4.0), rev(2))), "a model that nobody lists");
 
     // If an instance has the name of its type, a price for that name applies to that instance.
-    let routes = house(&[("openai/gpt-5", input(7.0)), ("openrouter/openai/gpt-5", input(8.0))]);
+    let routes = routes_with(&[("openai/gpt-5", input(7.0)), ("openrouter/openai/gpt-5", input(8.0))]);
     assert_eq!(found(&routes, "openai", "gpt-5"), Some((usd(7.0), rev(0))));
     assert_eq!(found(&routes, "openai-eu", "gpt-5"), Some(catalogued));
     assert_eq!(found(&routes, "router", "openai/gpt-5"), Some((usd(8.0), rev(1))));
@@ -66,10 +67,12 @@ fn the_instances_own_price_wins_over_its_types() {
 
 #[test]
 fn what_is_not_named_stays_and_half_a_price_is_none() {
-    let plain = house(&[]);
+    let plain = routes_with(&[]);
     let before = plain.instances["openai"].deployment("gpt-5").unwrap();
-    let routes =
-        house(&[("openai/gpt-5", json!({"output_per_mtok": 99})), ("lab/own", json!({"input_per_mtok": 1}))]);
+    let routes = routes_with(&[
+        ("openai/gpt-5", json!({"output_per_mtok": 99})),
+        ("lab/own", json!({"input_per_mtok": 1})),
+    ]);
     let deployment = routes.instances["openai"].deployment("gpt-5").unwrap();
     let (was, is) = (before.price().unwrap(), deployment.price().unwrap());
     assert_eq!((is.input, is.cache_read), (was.input, was.cache_read));
@@ -83,7 +86,7 @@ fn what_is_not_named_stays_and_half_a_price_is_none() {
 
 #[test]
 fn a_provider_that_is_gone_still_has_its_prices() {
-    let routes = house(&[("gone/own", json!({"input_per_mtok": 2, "output_per_mtok": 0}))]);
+    let routes = routes_with(&[("gone/own", json!({"input_per_mtok": 2, "output_per_mtok": 0}))]);
     let tokens = Tokens { input: 1_000_000, output: 5, ..Tokens::default() };
     let pricing = routes.pricing("gone", "vllm", "own");
     assert_eq!(
@@ -101,7 +104,7 @@ fn a_provider_that_is_gone_still_has_its_prices() {
 
 #[test]
 fn without_a_token_there_is_no_charge() {
-    let routes = house(&[("lab/own", json!({"per_request": 0.5}))]);
+    let routes = routes_with(&[("lab/own", json!({"per_request": 0.5}))]);
     let deployment = routes.instances["lab"].deployment("own").unwrap();
     assert_eq!(deployment.charge(&Usage::default()), Some(Cost::default()));
     let one = Usage { tokens: Tokens { output: 1, ..Tokens::default() }, ..Usage::default() };
@@ -110,8 +113,8 @@ fn without_a_token_there_is_no_charge() {
 
 #[test]
 fn what_has_no_price_may_be_refused() {
-    let snapshot = with_routes(house(&[("yard/own", json!({"per_request": 0}))]));
-    let (caller, root) = (Principal::Master, UserPath::root());
+    let snapshot = with_routes(routes_with(&[("yard/own", json!({"per_request": 0}))]));
+    let (principal, root) = (Principal::Master, UserPath::root());
     for (denied, instance, model, expected) in [
         (false, "lab", "own", Ok(())),
         (true, "lab", "own", Err(Refusal::Unpriced)),
@@ -119,14 +122,14 @@ fn what_has_no_price_may_be_refused() {
         (true, "openai", "gpt-5", Ok(())),
     ] {
         let policy = Policy { unpriced_denied: denied, ..Policy::default() };
-        let access = Access::new(&policy, &snapshot.routes, &caller, &root);
+        let access = Access::new(&policy, &snapshot.routes, &principal, &root);
         let deployment = snapshot.routes.instances[instance].deployment(model).unwrap();
         assert_eq!(access.judge(&deployment), expected, "{denied} {instance}/{model}");
     }
     let closed = Policy { unpriced_denied: true, models_enabled_by_default: false, ..Policy::default() };
     let deployment = snapshot.routes.instances["lab"].deployment("own").unwrap();
     assert_eq!(
-        Access::new(&closed, &snapshot.routes, &caller, &root).judge(&deployment),
+        Access::new(&closed, &snapshot.routes, &principal, &root).judge(&deployment),
         Err(Refusal::Override)
     );
 }

@@ -19,13 +19,13 @@ use serde_json::{Value, json};
 use crate::authenticate::arrival;
 use crate::snapshots::{ListedInstance, compile, key, place, with_routes};
 
-fn planned(snapshot: &Snapshot, caller: &Principal, body: &Value) -> Result<Plan, Fault> {
+fn planned(snapshot: &Snapshot, principal: &Principal, body: &Value) -> Result<Plan, Fault> {
     let arrival = arrival(None);
     let call = receive::parse_here(body.to_string().into(), &arrival)?;
     let (policy, root) = (Policy::default(), UserPath::root());
     let access = Access {
         routes: &snapshot.routes,
-        caller,
+        principal,
         user_path: &root,
         enabled_by_default: true,
         unpriced_denied: false,
@@ -44,7 +44,7 @@ fn planned(snapshot: &Snapshot, caller: &Principal, body: &Value) -> Result<Plan
 
 fn plan(
     snapshot: &Snapshot,
-    caller: &Principal,
+    principal: &Principal,
     model: &str,
     hint: Option<&str>,
 ) -> Result<Vec<String>, Fault> {
@@ -52,7 +52,7 @@ fn plan(
     if let Some(hint) = hint {
         body["provider"] = Value::from(hint);
     }
-    Ok(planned(snapshot, caller, &body)?
+    Ok(planned(snapshot, principal, &body)?
         .deployments
         .iter()
         .map(|deployment| deployment.target.selector())
@@ -64,11 +64,11 @@ type Expected<'a> = Result<&'a [&'a str], (u16, &'a str)>;
 #[track_caller]
 fn check(
     snapshot: &Snapshot,
-    caller: &Principal,
+    principal: &Principal,
     (model, hint): (&str, Option<&str>),
     expected: Expected<'_>,
 ) {
-    let found = plan(snapshot, caller, model, hint);
+    let found = plan(snapshot, principal, model, hint);
     match (&found, expected) {
         (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{model} {hint:?}"),
         (Err(fault), Err(expected)) => {
@@ -228,8 +228,8 @@ proptest! {
         model in proptest::sample::select(vec!["m", "n", "openai/m", "a/n", "a/openai/m", "groq/m", "b/x", "x", "c/x"]),
     ) {
         let snapshot = with_routes(compile(&places));
-        let caller = limited(lists.clone());
-        match planned(&snapshot, &caller, &json!({"model": model, "messages": [1]})) {
+        let principal = limited(lists.clone());
+        match planned(&snapshot, &principal, &json!({"model": model, "messages": [1]})) {
             Err(fault) => prop_assert!([403, 404].contains(&fault.status)),
             Ok(plan) => {
                 prop_assert!(!plan.deployments.is_empty());

@@ -225,14 +225,14 @@ pub async fn conversation(
 }
 
 /// Finds an entry; one that the caller may not see counts as missing.
-async fn find(app: &App, caller: &Principal, id: &str) -> Result<AuditEntry, Problem> {
+async fn find(app: &App, principal: &Principal, id: &str) -> Result<AuditEntry, Problem> {
     let entry = app.refresher.store().audit().find(id).await?;
-    let entry = entry.filter(|entry| is_visible(&entry.user_path, caller));
+    let entry = entry.filter(|entry| is_visible(&entry.user_path, principal));
     Ok(entry.ok_or_else(|| fault::not_found("There is no such entry in the audit log."))?)
 }
 
-fn is_visible(user_path: &str, caller: &Principal) -> bool {
-    caller.subtree().is_none_or(|own| UserPath::parse(user_path).is_ok_and(|path| own.covers(&path)))
+fn is_visible(user_path: &str, principal: &Principal) -> bool {
+    principal.subtree().is_none_or(|own| UserPath::parse(user_path).is_ok_and(|path| own.covers(&path)))
 }
 
 /// The live stream of this process's audit entries.
@@ -246,8 +246,8 @@ impl Watched for Newest {
         &gateway.audit
     }
 
-    fn concerns(&self, entry: &Entry<Self::Event>, caller: &Principal) -> bool {
-        is_visible(&entry.event.user_path, caller)
+    fn concerns(&self, entry: &Entry<Self::Event>, principal: &Principal) -> bool {
+        is_visible(&entry.event.user_path, principal)
     }
 
     fn name(_: &Entry<Self::Event>) -> &'static str {

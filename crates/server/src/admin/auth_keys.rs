@@ -80,16 +80,16 @@ pub async fn read(
     view::answer(&app, stored).await
 }
 
-async fn find(app: &App, caller: &Principal, id: &str) -> Result<Stored<AuthKey>, Problem> {
+async fn find(app: &App, principal: &Principal, id: &str) -> Result<Stored<AuthKey>, Problem> {
     let stored = match app.refresher.store().collection::<AuthKey>().get(id).await {
         // The user path of a corrupt document is unknown, so only callers with the whole tree see it.
-        Err(StoreError::Corrupt(_)) if caller.subtree().is_none() => {
+        Err(StoreError::Corrupt(_)) if principal.subtree().is_none() => {
             return Err(record::unreadable("key", id).into());
         }
         Err(StoreError::Corrupt(_)) => None,
         stored => stored?,
     };
-    let stored = stored.filter(|stored| visible(caller, &stored.value));
+    let stored = stored.filter(|stored| visible(principal, &stored.value));
     Ok(stored.ok_or_else(|| missing(id))?)
 }
 
@@ -98,8 +98,8 @@ fn missing(id: &str) -> fault::Fault {
 }
 
 /// Whether the caller may see a key: an admin bound to a user path sees the keys of that subtree.
-fn visible(caller: &Principal, key: &AuthKey) -> bool {
-    let Some(own) = caller.own_path() else { return true };
+fn visible(principal: &Principal, key: &AuthKey) -> bool {
+    let Some(own) = principal.own_path() else { return true };
     let path = key.user_path.as_deref().and_then(|path| UserPath::parse(path).ok()).unwrap_or_default();
     own.covers(&path)
 }

@@ -111,8 +111,8 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    let caller = &authorized.principal;
-    let key = path.key(&app, caller)?;
+    let principal = &authorized.principal;
+    let key = path.key(&app, principal)?;
     let body: AmountBody = patch.over(in_force(&app, &key).as_ref(), &view::READ_ONLY)?;
     let amount = budget::amount("amount", body.amount)?;
     let policy = body.policy()?;
@@ -123,11 +123,11 @@ pub async fn replace(
         budget.validate()?;
         Ok(Some(budget))
     };
-    let stored = amend(&app, caller, &key, &headers, set).await?;
+    let stored = amend(&app, principal, &key, &headers, set).await?;
     app.refresher.refresh().await?;
     drop(turn);
     let etag = stored.map(|stored| stored.etag()).unwrap_or_default();
-    Ok(record::answer(StatusCode::OK, &etag, view::list(&app, caller).await?))
+    Ok(record::answer(StatusCode::OK, &etag, view::list(&app, principal).await?))
 }
 
 /// Delete a budget. A budget from the configuration that it overrode is in force again.
@@ -145,8 +145,8 @@ pub async fn delete(
     path: BudgetPath,
     headers: HeaderMap,
 ) -> Result<Json<BudgetList>, Problem> {
-    let caller = &authorized.principal;
-    let key = path.key(&app, caller)?;
+    let principal = &authorized.principal;
+    let key = path.key(&app, principal)?;
     let configured = configured(&app, &key).is_some();
     let turn = app.naming.lock().await;
     let remove = |known: Option<&Budget>| match known.filter(|known| known.amount.is_some()) {
@@ -161,10 +161,10 @@ pub async fn delete(
         }
         _ => Ok(None),
     };
-    amend(&app, caller, &key, &headers, remove).await?;
+    amend(&app, principal, &key, &headers, remove).await?;
     app.refresher.refresh().await?;
     drop(turn);
-    Ok(Json(view::list(&app, caller).await?))
+    Ok(Json(view::list(&app, principal).await?))
 }
 
 fn collection(app: &App) -> Collection<Budget> {
@@ -184,18 +184,18 @@ fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {
 }
 
 /// The tenant of the caller, if the edition supports tenants.
-fn tenant(app: &App, caller: &Principal) -> Option<String> {
+fn tenant(app: &App, principal: &Principal) -> Option<String> {
     let known = app.gateway.capabilities.has(Capability::Identity);
-    caller.tenant().filter(|_| known).map(|tenant| tenant.to_string())
+    principal.tenant().filter(|_| known).map(|tenant| tenant.to_string())
 }
 
 /// Whether the caller may see a budget: a caller bound to a user path or a tenant sees only its own.
-fn is_visible(app: &App, caller: &Principal, key: &BudgetKey) -> bool {
-    budgets::is_visible(&app.gateway.capabilities, caller, key)
+fn is_visible(app: &App, principal: &Principal, key: &BudgetKey) -> bool {
+    budgets::is_visible(&app.gateway.capabilities, principal, key)
 }
 
-fn within(caller: &Principal, path: &UserPath) -> Result<(), Fault> {
-    match caller.own_path() {
+fn within(principal: &Principal, path: &UserPath) -> Result<(), Fault> {
+    match principal.own_path() {
         Some(own) if !own.covers(path) => Err(fault::user_path_denied(path.as_str(), own.as_str())),
         _ => Ok(()),
     }

@@ -85,13 +85,13 @@ pub async fn stream(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let event = event(&pairs)?;
-    Ok(watch::answer(app, authorized.principal, Wanted(event), &headers, &pairs)?)
+    Ok(watch::answer(app, authorized.principal, EventNameFilter(event), &headers, &pairs)?)
 }
 
 /// Filter of the event stream: events of one name, or all.
-struct Wanted(Option<&'static str>);
+struct EventNameFilter(Option<&'static str>);
 
-impl Watched for Wanted {
+impl Watched for EventNameFilter {
     type Event = Event;
     const SCOPE: Scope = Read::<Console>::SCOPE;
 
@@ -99,8 +99,8 @@ impl Watched for Wanted {
         &gateway.console
     }
 
-    fn concerns(&self, entry: &Entry, caller: &Principal) -> bool {
-        concerns(entry, self.0, caller)
+    fn concerns(&self, entry: &Entry, principal: &Principal) -> bool {
+        concerns(entry, self.0, principal)
     }
 
     fn name(entry: &Entry) -> &'static str {
@@ -121,10 +121,10 @@ fn event(pairs: &Pairs) -> Result<Option<&'static str>, Fault> {
 }
 
 /// Whether an entry is visible: a caller bound to a user path sees only the calls of that subtree.
-fn concerns(entry: &Entry, event: Option<&str>, caller: &Principal) -> bool {
+fn concerns(entry: &Entry, event: Option<&str>, principal: &Principal) -> bool {
     if event.is_some_and(|event| event != entry.name()) {
         return false;
     }
-    let Some(own) = caller.subtree() else { return true };
+    let Some(own) = principal.subtree() else { return true };
     entry.user_path().is_some_and(|path| UserPath::parse(path).is_ok_and(|path| own.covers(&path)))
 }

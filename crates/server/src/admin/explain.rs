@@ -14,7 +14,7 @@ use domain::principal::Principal;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use pipeline::call::arrival::RequestId;
 use pipeline::call::response_headers::REQUEST_ID;
-use pipeline::explain::{Explanation, Question};
+use pipeline::explain::{Explanation, ExplanationRequest};
 use pipeline::services::body_work::LARGE_BODY;
 use pipeline::snapshot::Snapshot;
 use serde::Deserialize;
@@ -67,7 +67,7 @@ pub async fn create(
         let message = format!("'{method}' is not explained: calls of models are POST.");
         return Err(fault::invalid_parameter("method", message).into());
     }
-    let caller = match &request.as_key_id {
+    let principal = match &request.as_key_id {
         None => asker.clone(),
         Some(id) => named(&snapshot, &asker, id)?,
     };
@@ -83,7 +83,7 @@ pub async fn create(
         call::arrival(&app, RequestContext { request_id, slot: None, ..context }, parts, endpoint);
     arrival.addressed = addressed;
     let body = Bytes::from(String::from(Box::<str>::from(request.body)));
-    let question = Question { arrival, body, caller, asker };
+    let question = ExplanationRequest { arrival, body, principal, asker };
     if question.body.len() < LARGE_BODY {
         return Ok(Json(pipeline::explain::explain(gateway, &snapshot, question).await?));
     }

@@ -88,7 +88,7 @@ impl Served for ModelOverride {
     /// Checks the provider only: a model that no provider lists yet can be disabled in advance.
     fn check(&self, names: &Names) -> Result<(), Fault> {
         let provider = self.selector.split_once('/').map_or(&*self.selector, |(provider, _)| provider);
-        if provider == "*" || names.routes.knows(provider) || vendors::find(provider).is_some() {
+        if provider == "*" || names.routes.has_provider(provider) || vendors::find(provider).is_some() {
             return Ok(());
         }
         let instances = names.routes.instances.keys().map(String::as_str);

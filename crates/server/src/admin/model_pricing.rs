@@ -41,7 +41,7 @@ impl Served for ModelPrice {
     /// Checks the provider and completeness only: a model that no provider lists yet can have a price.
     fn check(&self, names: &Names) -> Result<(), Fault> {
         let (provider, _) = self.selector.split_once('/').unwrap_or((&self.selector, ""));
-        if !names.routes.knows(provider) && vendors::find(provider).is_none() {
+        if !names.routes.has_provider(provider) && vendors::find(provider).is_none() {
             let instances = names.routes.instances.keys().map(String::as_str);
             let types = vendors::list().iter().map(|vendor| vendor.name);
             let hint = nearest::hint(provider, instances.chain(types));

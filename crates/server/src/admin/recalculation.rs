@@ -131,7 +131,7 @@ fn split(selector: String, routes: &Routes) -> Result<(Option<String>, Option<St
             "'selector' is a model, or a provider and a model: 'openai/gpt-4o'. For all calls, leave it out.";
         return Err(fault::invalid_parameter("selector", message));
     }
-    if parts.is_some() && (routes.knows(provider) || vendors::find(provider).is_some()) {
+    if parts.is_some() && (routes.has_provider(provider) || vendors::find(provider).is_some()) {
         return Ok((Some(provider.to_owned()), Some(model.to_owned())));
     }
     Ok((None, Some(selector)))

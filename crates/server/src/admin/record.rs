@@ -62,8 +62,8 @@ pub fn answer(status: StatusCode, etag: &str, record: impl Serialize) -> Respons
 }
 
 /// Reads `limit` and `offset`; values out of bounds are rejected.
-pub fn page(pairs: &Pairs, default: i64, most: i64) -> Result<(i64, i64), Fault> {
-    let limit = query::integer(pairs, "limit", 1..=most)?.unwrap_or(default);
+pub fn page(pairs: &Pairs, default: i64, max: i64) -> Result<(i64, i64), Fault> {
+    let limit = query::integer(pairs, "limit", 1..=max)?.unwrap_or(default);
     let offset = query::integer(pairs, "offset", 0..=i64::MAX)?.unwrap_or(0);
     Ok((limit, offset))
 }

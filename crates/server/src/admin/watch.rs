@@ -35,7 +35,7 @@ pub trait Watched: Send + Sync + 'static {
     const SCOPE: Scope;
 
     fn feed(gateway: &Gateway) -> &Feed<Self::Event>;
-    fn concerns(&self, entry: &Entry<Self::Event>, caller: &Principal) -> bool;
+    fn concerns(&self, entry: &Entry<Self::Event>, principal: &Principal) -> bool;
     fn name(entry: &Entry<Self::Event>) -> &'static str;
     fn json(entry: &Entry<Self::Event>) -> &str;
 }
@@ -43,13 +43,13 @@ pub trait Watched: Send + Sync + 'static {
 /// Streams events as they happen, starting after the last event that the client received.
 pub fn answer<W: Watched>(
     app: Arc<App>,
-    caller: Principal,
+    principal: Principal,
     watched: W,
     headers: &HeaderMap,
     pairs: &Pairs,
 ) -> Result<Response, Fault> {
     let position = last_event_id(headers, pairs)?.unwrap_or_else(|| W::feed(&app.gateway).last_id());
-    let watch = Watch { app, caller, watched, position, dropped: 0, opened: false, resting: false };
+    let watch = Watch { app, principal, watched, position, dropped: 0, opened: false, resting: false };
     let body = Body::from_stream(stream::unfold(watch, Watch::next));
     Ok(([(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")], body).into_response())
 }
@@ -57,9 +57,9 @@ pub fn answer<W: Watched>(
 /// The position to resume from: the header, as browsers send it, else the query parameter.
 fn last_event_id(headers: &HeaderMap, pairs: &Pairs) -> Result<Option<u64>, Fault> {
     const HEADER: &str = "Last-Event-ID";
-    let said =
+    let header =
         headers.get(HEADER).map(|value| value.to_str().unwrap_or("?").trim()).filter(|id| !id.is_empty());
-    match said {
+    match header {
         Some(id) => id.parse().map(Some).map_err(|_| {
             fault::invalid_parameter(
                 HEADER,
@@ -72,7 +72,7 @@ fn last_event_id(headers: &HeaderMap, pairs: &Pairs) -> Result<Option<u64>, Faul
 
 struct Watch<W> {
     app: Arc<App>,
-    caller: Principal,
+    principal: Principal,
     watched: W,
     position: u64,
     /// Number of events that were overwritten before this client read them.
@@ -89,14 +89,14 @@ impl<W: Watched> Watch<W> {
             self.opened = true;
             return Some((Ok(OPENED), self));
         }
-        let said = self.turn().await?;
-        Some((Ok(said), self))
+        let chunk = self.turn().await?;
+        Some((Ok(chunk), self))
     }
 
     async fn turn(&mut self) -> Option<Bytes> {
         let app = self.app.clone();
         let feed = W::feed(&app.gateway);
-        let silent_until = Instant::now() + self.patience();
+        let heartbeat_at = Instant::now() + self.heartbeat_interval();
         loop {
             if self.resting {
                 self.resting = false;
@@ -105,13 +105,13 @@ impl<W: Watched> Watch<W> {
             // Subscribes before reading, so that an event that arrives in between still wakes this task. The console is
             // watched too, because it reports changes of keys, which may end the caller's access.
             let (news, changes) = (feed.listen(), app.gateway.console.listen());
-            if feed.is_closed() || !self.is_welcome() {
+            if feed.is_closed() || !self.has_access() {
                 return None;
             }
             let batch = feed.read(self.position);
             self.position = batch.position;
             self.resting = (1..MAX_BATCH).contains(&batch.events.len());
-            let text = self.tell(&batch);
+            let text = self.format_events(&batch);
             if !text.is_empty() {
                 return Some(Bytes::from(text));
             }
@@ -119,37 +119,37 @@ impl<W: Watched> Watch<W> {
             let either = async {
                 tokio::select! { () = news => {}, () = changes => {} }
             };
-            if Instant::now() >= silent_until
-                || (nothing_new && tokio::time::timeout_at(silent_until, either).await.is_err())
+            if Instant::now() >= heartbeat_at
+                || (nothing_new && tokio::time::timeout_at(heartbeat_at, either).await.is_err())
             {
                 // Access may have ended during the wait.
-                return self.is_welcome().then_some(HEARTBEAT);
+                return self.has_access().then_some(HEARTBEAT);
             }
         }
     }
 
     /// Re-authenticates the caller against the current snapshot and checks its scope.
-    fn is_welcome(&mut self) -> bool {
+    fn has_access(&mut self) -> bool {
         let gateway = &self.app.gateway;
-        match authenticate::again(&gateway.snapshot(), &self.caller, gateway.clock.now()) {
-            Ok(caller) => {
-                self.caller = caller;
-                self.caller.may(W::SCOPE)
+        match authenticate::again(&gateway.snapshot(), &self.principal, gateway.clock.now()) {
+            Ok(principal) => {
+                self.principal = principal;
+                self.principal.may(W::SCOPE)
             }
             Err(_) => false,
         }
     }
 
     /// The heartbeat interval, or the time until the caller's key expires if that is shorter.
-    fn patience(&self) -> Duration {
+    fn heartbeat_interval(&self) -> Duration {
         let gateway = &self.app.gateway;
-        let expires_at = self.caller.expires_at();
+        let expires_at = self.principal.expires_at();
         let left = expires_at.map(|at| at.micros().saturating_sub(gateway.clock.now().micros()).max(0));
         let left = left.map(|micros| Duration::from_micros(micros.unsigned_abs()) + Duration::from_millis(1));
         left.unwrap_or(Duration::MAX).min(gateway.policy.stream_heartbeat)
     }
 
-    fn tell(&mut self, batch: &Batch<W::Event>) -> String {
+    fn format_events(&mut self, batch: &Batch<W::Event>) -> String {
         let mut text = String::new();
         if batch.missed > 0 || batch.restarted {
             self.dropped += batch.missed;
@@ -163,7 +163,7 @@ impl<W: Watched> Watch<W> {
             });
             let _ = write!(text, "event: dropped\nid: {}\ndata: {data}\n\n", first - 1);
         }
-        for entry in batch.events.iter().filter(|entry| self.watched.concerns(entry, &self.caller)) {
+        for entry in batch.events.iter().filter(|entry| self.watched.concerns(entry, &self.principal)) {
             let (name, json) = (W::name(entry), W::json(entry));
             let _ = write!(text, "event: {name}\nid: {}\ndata: {json}\n\n", entry.id);
         }

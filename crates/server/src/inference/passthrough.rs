@@ -8,7 +8,7 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse as _, Response};
 use domain::call::{Format, Surface};
 use http::Method;
-use pipeline::passthrough::{self, ROUTE, Wanted};
+use pipeline::passthrough::{self, PassthroughRoute, ROUTE};
 
 use super::call::{self, Endpoint};
 use crate::App;
@@ -62,8 +62,11 @@ async fn pass(app: &App, context: RequestContext, request: Request) -> Response 
     let Some((provider, endpoint)) = named.filter(|_| app.gateway.policy.passthrough.enabled) else {
         return shell::not_found(parts.uri, Extension(context)).await.into_response();
     };
-    let wanted =
-        Wanted { method: parts.method.clone(), provider: provider.to_owned(), endpoint: endpoint.to_owned() };
+    let wanted = PassthroughRoute {
+        method: parts.method.clone(),
+        provider: provider.to_owned(),
+        endpoint: endpoint.to_owned(),
+    };
     let mut arrival = call::arrival(app, context, parts, ENDPOINT);
     arrival.method = name(&wanted.method);
     match passthrough::run(&app.gateway, arrival, wanted, body).await {

@@ -12,7 +12,7 @@ use domain::fault::{self, Fault};
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 use pipeline::call::arrival;
-use pipeline::responses::{Inquiry, Items};
+use pipeline::responses::{Items, ResponseLookup};
 use pipeline::services::body_work::LARGE_BODY;
 use pipeline::{compact, count};
 use serde_json::Value;
@@ -183,15 +183,22 @@ fn inquiry<'a>(
     headers: &HeaderMap,
     id: &'a str,
     pairs: &'a Pairs,
-) -> Result<Inquiry<'a>, Fault> {
-    let caller = &authorized.principal;
+) -> Result<ResponseLookup<'a>, Fault> {
+    let principal = &authorized.principal;
     let owner = Owner {
-        key: caller.actor().to_owned(),
-        user_path: caller.user_path(arrival::user_path(headers)?)?.as_str().to_owned(),
-        tenant: caller.tenant().map(|tenant| tenant.to_string()),
+        key: principal.actor().to_owned(),
+        user_path: principal.user_path(arrival::user_path(headers)?)?.as_str().to_owned(),
+        tenant: principal.tenant().map(|tenant| tenant.to_string()),
     };
     let provider = query::text(pairs, "provider");
-    Ok(Inquiry { gateway: &app.gateway, snapshot: &authorized.snapshot, caller, owner, id, provider })
+    Ok(ResponseLookup {
+        gateway: &app.gateway,
+        snapshot: &authorized.snapshot,
+        principal,
+        owner,
+        id,
+        provider,
+    })
 }
 
 /// The requested page of a response's items.

@@ -68,7 +68,7 @@ impl Interval {
 
 /// A time range during which the zone has one UTC offset.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stretch {
+pub struct OffsetRange {
     pub from: Timestamp,
     pub until: Timestamp,
     offset: i64,
@@ -80,15 +80,15 @@ pub struct Calendar {
 }
 
 impl Calendar {
-    pub fn step(&self, stretch: &Stretch) -> Step {
+    pub fn step(&self, stretch: &OffsetRange) -> Step {
         Step { seconds: self.interval.seconds(), offset: stretch.offset }
     }
 
     /// Splits a range where the UTC offset changes.
-    pub fn stretches(&self, from: Timestamp, until: Timestamp) -> Vec<Stretch> {
+    pub fn stretches(&self, from: Timestamp, until: Timestamp) -> Vec<OffsetRange> {
         // There is no usage before 1970, where the ledger's integer division would round toward zero.
         let mut from = from.max(Timestamp(0));
-        let mut stretches: Vec<Stretch> = Vec::new();
+        let mut stretches: Vec<OffsetRange> = Vec::new();
         while from < until {
             let Ok(moment) = jiff::Timestamp::from_microsecond(from.micros()) else { break };
             let offset = i64::from(self.zone.to_offset(moment).seconds());
@@ -97,7 +97,7 @@ impl Calendar {
             let end = change.min(until);
             match stretches.last_mut() {
                 Some(last) if last.offset == offset => last.until = end,
-                _ => stretches.push(Stretch { from, until: end, offset }),
+                _ => stretches.push(OffsetRange { from, until: end, offset }),
             }
             from = end;
         }
@@ -105,7 +105,7 @@ impl Calendar {
     }
 
     /// The start of the period that contains a step of the ledger.
-    pub fn start(&self, stretch: &Stretch, step: i64) -> Result<Timestamp, Fault> {
+    pub fn start(&self, stretch: &OffsetRange, step: i64) -> Result<Timestamp, Fault> {
         if self.interval.is_of_days() {
             return midnight(self.first_day(day(step)?), &self.zone);
         }
@@ -114,7 +114,7 @@ impl Calendar {
     }
 
     /// The starts of all periods of a range, in order; `None` if there are more than `most`.
-    pub fn starts(&self, stretches: &[Stretch], most: usize) -> Result<Option<Vec<Timestamp>>, Fault> {
+    pub fn starts(&self, stretches: &[OffsetRange], max: usize) -> Result<Option<Vec<Timestamp>>, Fault> {
         let mut starts = Vec::new();
         for stretch in stretches {
             let number = |at: i64| (at + stretch.offset).div_euclid(self.interval.seconds());
@@ -125,7 +125,7 @@ impl Calendar {
                 if starts.last() != Some(&start) {
                     starts.push(start);
                 }
-                if starts.len() > most {
+                if starts.len() > max {
                     return Ok(None);
                 }
             }

@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 
-use crate::authorized::{Authorized, Everything};
+use crate::authorized::{AllAreas, Authorized};
 
 /// Get the OpenAPI document.
 #[utoipa::path(get, path = "/admin/api/v1/openapi.json", tag = "config",
     responses((status = 200, description = "The OpenAPI document"), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:read"])))]
-pub async fn serve(_: Authorized<Everything>) -> Response {
+pub async fn serve(_: Authorized<AllAreas>) -> Response {
     static TEXT: OnceLock<String> = OnceLock::new();
     let text = TEXT.get_or_init(|| super::document().to_json().unwrap_or_default());
     ([(CONTENT_TYPE, "application/json")], text.as_str()).into_response()

@@ -14,11 +14,11 @@ async fn closed_connections_free_their_slots() {
         for opening in ["", "P", "PRI * HTTP/2.0\r\n", "GET /health HTT"] {
             for _ in 0..4 {
                 let mut line = Line::open(listening.address).await;
-                line.say(opening).await;
+                line.send(opening).await;
             }
             let mut line = Line::open(listening.address).await;
-            line.say("GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
-            let answered = tokio::time::timeout(Duration::from_secs(2), line.hear("\"ok\"")).await;
+            line.send("GET /health HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await;
+            let answered = tokio::time::timeout(Duration::from_secs(2), line.read_until("\"ok\"")).await;
             assert!(answered.is_ok(), "no free slot after connections that sent {opening:?}");
         }
     })
@@ -32,11 +32,11 @@ async fn a_request_in_pieces_is_read_whole() {
         let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         for piece in ["P", "O", "ST /health HTTP/1.1\r\nhost: x\r\ncontent-length: 0\r\n\r\n"] {
-            line.say(piece).await;
+            line.send(piece).await;
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
-        let heard = line.hear("method_not_allowed").await;
-        assert!(heard.starts_with("HTTP/1.1 405 "), "{heard}");
+        let received = line.read_until("method_not_allowed").await;
+        assert!(received.starts_with("HTTP/1.1 405 "), "{received}");
     })
     .await;
 }
@@ -60,12 +60,12 @@ async fn a_connection_is_reusable_after_a_refusal_whose_body_came_late() {
             ("/admin/api/v1/auth-keys", "invalid_api_key"),
         ] {
             let mut line = Line::open(listening.address).await;
-            line.say(head(refused, "wrong")).await;
+            line.send(head(refused, "wrong")).await;
             tokio::time::sleep(Duration::from_millis(100)).await;
-            line.say(&chat).await;
-            assert!(line.hear(error).await.starts_with("HTTP/1.1 401 "), "{refused}");
-            line.say(head("/v1/chat/completions", app::MASTER) + &chat).await;
-            line.hear("chat.completion").await;
+            line.send(&chat).await;
+            assert!(line.read_until(error).await.starts_with("HTTP/1.1 401 "), "{refused}");
+            line.send(head("/v1/chat/completions", app::MASTER) + &chat).await;
+            line.read_until("chat.completion").await;
         }
     })
     .await;
@@ -92,22 +92,22 @@ async fn ambiguous_framing_is_refused_before_the_call_is_made() {
             let mut line = Line::open(listening.address).await;
             let headers = headers.replace("LENGTH", &chunked.len().to_string());
             let key = app::MASTER;
-            line.say(format!(
+            line.send(format!(
                 "{after}POST /v1/chat/completions HTTP/1.1\r\nauthorization: Bearer {key}\r\n{headers}\r\n{chunked}"
             ))
             .await;
             line
         };
         let mut good = send("host: x\r\ntransfer-encoding: chunked\r\n", "").await;
-        assert!(good.hear("chat.completion").await.starts_with("HTTP/1.1 200 "));
+        assert!(good.read_until("chat.completion").await.starts_with("HTTP/1.1 200 "));
         let calls = app.upstream.requests().len();
         for (headers, param) in FRAMINGS {
             for after in ["", "GET /health HTTP/1.1\r\nhost: x\r\n\r\n"] {
-                let heard = send(headers, after).await.hear_out().await;
-                let answer = heard.rsplit("HTTP/1.1 ").next().unwrap();
-                assert!(answer.starts_with("400 "), "{headers:?}: {heard}");
-                assert!(answer.contains("connection: close") && answer.contains("x-request-id: "), "{heard}");
-                assert!(answer.contains(&format!("\"param\":\"{param}\"")), "{headers:?}: {heard}");
+                let received = send(headers, after).await.receive_all().await;
+                let answer = received.rsplit("HTTP/1.1 ").next().unwrap();
+                assert!(answer.starts_with("400 "), "{headers:?}: {received}");
+                assert!(answer.contains("connection: close") && answer.contains("x-request-id: "), "{received}");
+                assert!(answer.contains(&format!("\"param\":\"{param}\"")), "{headers:?}: {received}");
             }
         }
         assert_eq!(app.upstream.requests().len(), calls, "a refused call was sent to the provider");
@@ -120,9 +120,12 @@ async fn refused_framing_has_the_envelope_of_the_route() {
     app::each(async |app| {
         let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
-        line.say("POST /v1/messages HTTP/1.1\r\ncontent-length: 0\r\n\r\n").await;
-        let heard = line.hear_out().await;
-        assert!(heard.contains(r#"{"type":"error","error":{"type":"invalid_request_error""#), "{heard}");
+        line.send("POST /v1/messages HTTP/1.1\r\ncontent-length: 0\r\n\r\n").await;
+        let received = line.receive_all().await;
+        assert!(
+            received.contains(r#"{"type":"error","error":{"type":"invalid_request_error""#),
+            "{received}"
+        );
     })
     .await;
 }
@@ -138,17 +141,17 @@ async fn request_heads_are_limited_to_64_kib() {
                 "x".repeat(size)
             );
             // The refusal may close the connection before all is sent.
-            let _ = line.try_say(head + "\r\n\r\n").await;
-            let heard = line.hear_out().await;
+            let _ = line.try_send(head + "\r\n\r\n").await;
+            let received = line.receive_all().await;
             assert!(
-                heard.starts_with(&format!("HTTP/1.1 {status}")) || heard.is_empty() && size > 100_000,
-                "{size}: {heard}"
+                received.starts_with(&format!("HTTP/1.1 {status}")) || received.is_empty() && size > 100_000,
+                "{size}: {received}"
             );
         }
         // Without its end, it is refused as soon as it is too large.
         let mut line = Line::open(listening.address).await;
-        line.say(format!("GET /health HTTP/1.1\r\nhost: x\r\nx-large: {}", "x".repeat(66_000))).await;
-        assert!(line.hear_out().await.starts_with("HTTP/1.1 431 "));
+        line.send(format!("GET /health HTTP/1.1\r\nhost: x\r\nx-large: {}", "x".repeat(66_000))).await;
+        assert!(line.receive_all().await.starts_with("HTTP/1.1 431 "));
     })
     .await;
 }
@@ -186,9 +189,9 @@ async fn chat_http2(client: &mut Sender, model: &str, stream: bool) -> http::Res
 async fn a_stalled_http2_stream_is_reset_by_itself() {
     use http_body_util::BodyExt as _;
     app::each(async |app| {
-        let patience = Duration::from_millis(400);
+        let limit = Duration::from_millis(400);
         let listening =
-            app.listen_with(ListenConfig { write_patience: patience, ..ListenConfig::default() }).await;
+            app.listen_with(ListenConfig { write_patience: limit, ..ListenConfig::default() }).await;
         for stream in [true, false] {
             let (mut client, _) = connect_http2(&app, listening.address, 4096).await;
             let stalled = chat_http2(&mut client, "openai/huge-event-256", stream).await;
@@ -197,14 +200,14 @@ async fn a_stalled_http2_stream_is_reset_by_itself() {
             let slow = chat_http2(&mut client, "openai/drip-100", true).await;
             let read = slow.into_body().collect().await.unwrap().to_bytes();
             assert!(read.ends_with(b"data: [DONE]\n\n"));
-            tokio::time::sleep(patience * 2).await;
+            tokio::time::sleep(limit * 2).await;
             assert!(stalled.into_body().collect().await.is_err(), "the stalled stream was not reset");
         }
         let (mut client, driver) = connect_http2(&app, listening.address, 4096).await;
         let whole = chat_http2(&mut client, "openai/huge-event-256", false).await;
         assert!(whole.into_body().collect().await.unwrap().to_bytes().len() > 256 * 1024);
         // Without a stream, the connection is closed as well.
-        tokio::time::timeout(patience * 5, driver).await.expect("an idle connection is closed").unwrap();
+        tokio::time::timeout(limit * 5, driver).await.expect("an idle connection is closed").unwrap();
     })
     .await;
 }

@@ -283,12 +283,12 @@ async fn both_protocols_are_spoken_on_one_port() {
     app::each(async |app| {
         let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
-        line.say("GET /health HTTP/1.1\r\nhost: x\r\n\r\nGET /nothing HTTP/1.1\r\nhost: x\r\n\r\n").await;
-        let heard = line.hear("\"not_found\"").await;
-        assert!(heard.starts_with("HTTP/1.1 200 ") && heard.contains("HTTP/1.1 404 "), "{heard}");
+        line.send("GET /health HTTP/1.1\r\nhost: x\r\n\r\nGET /nothing HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        let received = line.read_until("\"not_found\"").await;
+        assert!(received.starts_with("HTTP/1.1 200 ") && received.contains("HTTP/1.1 404 "), "{received}");
         let mut line = Line::open(listening.address).await;
-        line.say("NONSENSE\r\n\r\n").await;
-        assert!(line.hear_out().await.starts_with("HTTP/1.1 400 "));
+        line.send("NONSENSE\r\n\r\n").await;
+        assert!(line.receive_all().await.starts_with("HTTP/1.1 400 "));
         let stream = tokio::net::TcpStream::connect(listening.address).await.unwrap();
         let io = hyper_util::rt::TokioIo::new(stream);
         let executor = hyper_util::rt::TokioExecutor::new();

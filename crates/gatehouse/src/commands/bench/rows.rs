@@ -65,7 +65,7 @@ const SHAPES: [Shape; 4] = [
 ];
 
 /// All processes under test.
-struct Cast {
+struct TestProcesses {
     mock: Actor,
     floor: Actor,
     gateway: Actor,
@@ -73,7 +73,7 @@ struct Cast {
     streams: Option<Actor>,
 }
 
-impl Cast {
+impl TestProcesses {
     fn nginx(&self, stream: bool) -> Option<&Actor> {
         if stream { self.streams.as_ref() } else { self.whole.as_ref() }
     }
@@ -85,13 +85,13 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
     let cast = assemble(plan, &directory).await?;
     let idle = cast.gateway.settled().await?.rss as f64 / MEBIBYTE;
     for shape in &SHAPES {
-        say(shape.name);
+        print_progress(shape.name);
         let row = cpu(plan, &cast, shape, &mut report.measurements).await?;
         report.rows.push(row);
     }
-    say("a translated stream");
+    print_progress("a translated stream");
     report.rows.push(translated(plan, &cast).await?);
-    say("time to first byte and latency");
+    print_progress("time to first byte and latency");
     report.rows.push(first_byte(plan, &cast).await?);
     report.rows.push(single(plan, &cast).await?);
     let itself = |gateway: f64| Figures { gateway: Some(gateway), ..Figures::default() };
@@ -105,7 +105,7 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
         Some(40.0),
     ));
     drop(cast);
-    say("start");
+    print_progress("start");
     let (start, counted) = start(plan).await?;
     report.rows.push(Row::judge(
         "ms, start to first answer",
@@ -122,7 +122,7 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
         None,
     ));
     if plan.full {
-        say("100,000 keys");
+        print_progress("100,000 keys");
         report.rows.push(many_keys(plan).await?);
     }
     std::fs::remove_dir_all(&directory)?;
@@ -130,7 +130,7 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
 }
 
 #[expect(clippy::print_stderr, reason = "a long command says where it is")]
-fn say(what: &str) {
+fn print_progress(what: &str) {
     eprintln!("bench: {what} …");
 }
 
@@ -146,19 +146,19 @@ fn below(directory: &Path, name: &str) -> io::Result<std::path::PathBuf> {
     Ok(path)
 }
 
-async fn assemble(plan: &Plan, directory: &Path) -> io::Result<Cast> {
+async fn assemble(plan: &Plan, directory: &Path) -> io::Result<TestProcesses> {
     let mock = Actor::mock()?;
     let nginx = |name: &str, buffering: bool| -> io::Result<Option<Actor>> {
         match Actor::nginx(&mock, &below(directory, name)?, buffering) {
             Ok(actor) => Ok(Some(actor)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                say("nginx is not installed, so its column stays empty");
+                print_progress("nginx is not installed, so its column stays empty");
                 Ok(None)
             }
             Err(error) => Err(error),
         }
     };
-    let cast = Cast {
+    let cast = TestProcesses {
         floor: Actor::floor(&mock)?,
         gateway: Actor::gateway(&mock, &below(directory, "data")?)?,
         whole: if plan.full { nginx("whole", true)? } else { None },
@@ -199,7 +199,7 @@ fn honest(report: LoadReport) -> io::Result<LoadReport> {
 /// Measures the CPU time per request. The actors take turns, so that other load on the machine affects all of them.
 async fn cpu(
     plan: &Plan,
-    cast: &Cast,
+    cast: &TestProcesses,
     shape: &Shape,
     measurements: &mut Vec<Measurement>,
 ) -> io::Result<Row> {
@@ -256,7 +256,7 @@ fn median(mut figures: Vec<f64>) -> Option<f64> {
 
 /// Compares the same stream of a hundred events to a chat client, native and translated from Anthropic's format, in
 /// turns.
-async fn translated(plan: &Plan, cast: &Cast) -> io::Result<Row> {
+async fn translated(plan: &Plan, cast: &TestProcesses) -> io::Result<Row> {
     let (mut native, mut foreign) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
         native.push(cpu_per_request(plan, &cast.gateway, &SHAPES[2]).await?);
@@ -275,7 +275,7 @@ async fn translated(plan: &Plan, cast: &Cast) -> io::Result<Row> {
     Ok(Row { gateway: Some(foreign), direct: Some(native), ..row })
 }
 
-async fn first_byte(plan: &Plan, cast: &Cast) -> io::Result<Row> {
+async fn first_byte(plan: &Plan, cast: &TestProcesses) -> io::Result<Row> {
     let shape = Shape { connections: 32, ..SHAPES[3] };
     let (mut gateway, mut direct) = (Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
@@ -290,7 +290,7 @@ async fn first_byte(plan: &Plan, cast: &Cast) -> io::Result<Row> {
     Ok(Row { gateway, direct, ..row })
 }
 
-async fn single(plan: &Plan, cast: &Cast) -> io::Result<Row> {
+async fn single(plan: &Plan, cast: &TestProcesses) -> io::Result<Row> {
     let shape = Shape { connections: 1, ..SHAPES[0] };
     let (mut gateway, mut floor, mut nginx, mut direct) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for _ in 0..plan.rounds {
@@ -321,7 +321,7 @@ async fn timed(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<LoadRepo
 }
 
 /// Memory while streams are open, read halfway through the run.
-async fn with_streams(plan: &Plan, cast: &Cast) -> io::Result<f64> {
+async fn with_streams(plan: &Plan, cast: &TestProcesses) -> io::Result<f64> {
     let running = run_load(LoadConfig { stop: Stop::After(plan.measure), ..load(&cast.gateway, &SHAPES[3]) });
     let looking = async {
         tokio::time::sleep(plan.measure / 2).await;

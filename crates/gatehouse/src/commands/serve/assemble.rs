@@ -210,7 +210,11 @@ fn start_background(
         tasks.push(spawn(webhooks.keep_delivering()));
     }
     if settings.usage.retention_days > 0 {
-        tasks.push(spawn(keep_forgetting(gateway.clone(), store.clone(), settings.usage.retention_days)));
+        tasks.push(spawn(delete_expired_regularly(
+            gateway.clone(),
+            store.clone(),
+            settings.usage.retention_days,
+        )));
     }
     if settings.logging.retention_days > 0 {
         tasks.push(spawn(keep_pruning(gateway.clone(), store.clone(), settings.logging.retention_days)));
@@ -244,7 +248,7 @@ async fn keep_expiring(gateway: Arc<Gateway>) {
 }
 
 /// Deletes usage rows past their retention, in small batches.
-async fn keep_forgetting(gateway: Arc<Gateway>, store: Store, days: u32) {
+async fn delete_expired_regularly(gateway: Arc<Gateway>, store: Store, days: u32) {
     loop {
         let age = i64::from(days) * 24 * 3600 * 1_000_000;
         let before = domain::clock::Timestamp(gateway.clock.now().micros() - age);
@@ -415,7 +419,7 @@ fn policy(settings: &Settings) -> Policy {
             unmetered: settings.server.passthrough_unmetered == PassthroughUnmetered::Allow,
         },
         retries: Retries {
-            most: settings.routing.retry_max_retries,
+            max: settings.routing.retry_max_retries,
             longest_wait: settings.routing.retry_after_max,
         },
         fallback: Fallback {

@@ -70,13 +70,13 @@ impl WorstCost {
     }
 
     /// The largest output limit, from `least` to `most`, at which the call costs no more than `room`.
-    pub fn largest_within(&self, room: Nanos, least: u64, most: u64) -> Option<u64> {
+    pub fn largest_within(&self, room: Nanos, min: u64, max: u64) -> Option<u64> {
         let fits = |bound: u64| self.at(Some(bound)).is_some_and(|cost| cost <= room);
-        if least > most || !fits(least) {
+        if min > max || !fits(min) {
             return None;
         }
         // Binary search: the maximum cost grows with the limit.
-        let (mut low, mut high) = (least, most);
+        let (mut low, mut high) = (min, max);
         while low < high {
             let middle = low + (high - low).div_ceil(2);
             if fits(middle) { low = middle } else { high = middle - 1 }

@@ -1,4 +1,4 @@
-//! Which layer decides: the settings of the gateway, the call, or the limits of the target's provider instance.
+//! The precedence of the layers: the settings of the gateway, the call, or the limits of the target's provider instance.
 
 use super::*;
 
@@ -11,7 +11,7 @@ fn policy() -> EffectivePolicy {
         first_event_timeout: seconds(1),
         stream_idle_timeout: seconds(2),
         request_timeout: seconds(3),
-        retries: Retries { most: 4, longest_wait: seconds(5) },
+        retries: Retries { max: 4, longest_wait: seconds(5) },
         resume_streams: true,
         hedge_max_share: 0.1,
         ..Policy::default()
@@ -44,7 +44,7 @@ fn limits_of_an_instance_replace_the_settings() {
         retries: Some(0),
         ..none
     };
-    let retries = |most| Retries { most, longest_wait: seconds(5) };
+    let retries = |most| Retries { max: most, longest_wait: seconds(5) };
     for (streams, limits, answer, idle, most) in
         [(false, none, 3, 2, 4), (true, none, 1, 2, 4), (false, own, 30, 20, 0), (true, own, 10, 20, 0)]
     {

@@ -149,8 +149,8 @@ impl Inspector {
 
     fn refuse_ambiguous(&self) -> Result<(), Fault> {
         // A second model is always refused: providers use the last one, and some ignore case.
-        let most = if self.guarded { self.judged.unwrap_or(1) } else { 1 };
-        if self.models > most {
+        let max = if self.guarded { self.judged.unwrap_or(1) } else { 1 };
+        if self.models > max {
             let message = if self.models > 1 {
                 "The body names a model more than once."
             } else {

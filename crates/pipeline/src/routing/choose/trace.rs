@@ -59,12 +59,12 @@ fn weather(call: u64, at: f64) -> Vec<Option<f64>> {
 
 /// Calls in flight, by the time of their outcome.
 #[derive(Default)]
-struct UnderWay {
+struct InFlightCalls {
     queue: BinaryHeap<Reverse<(Duration, usize)>>,
     calls: Vec<Option<(Admission, Option<Duration>)>>,
 }
 
-impl UnderWay {
+impl InFlightCalls {
     fn start(&mut self, ends: Duration, admission: Admission, first_byte: Option<Duration>) {
         self.queue.push(Reverse((ends, self.calls.len())));
         self.calls.push(Some((admission, first_byte)));
@@ -131,7 +131,7 @@ fn arrivals() -> impl Iterator<Item = (u64, f64)> {
 
 /// Runs the whole trace under a strategy. `watch` sees each first choice before the call is made.
 fn run(choice: &Choice<Target>, seed: u64, mut watch: impl FnMut(Duration, &Target)) -> Outcome {
-    let mut under_way = UnderWay::default();
+    let mut under_way = InFlightCalls::default();
     let mut asked = [0; PROVIDERS.len()];
     let mut latencies = Vec::new();
     for (call, at) in arrivals() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::breaker::RetractedSuccess;
 use super::{Health, Transition};
 
-const NOTHING: u8 = 0;
+const NO_OUTCOME: u8 = 0;
 const SUCCESS: u8 = 1;
 const FAILURE: u8 = 2;
 
@@ -19,7 +19,7 @@ pub struct Admission {
     era: u64,
     probe: bool,
     // Only accessed under the lock of the health, so relaxed ordering is enough.
-    said: AtomicU8,
+    outcome: AtomicU8,
     praised_at: AtomicU64,
     praise_broke: AtomicU32,
 }
@@ -31,7 +31,7 @@ impl Admission {
             health,
             era,
             probe,
-            said: AtomicU8::new(NOTHING),
+            outcome: AtomicU8::new(NO_OUTCOME),
             praised_at: AtomicU64::new(0),
             praise_broke: AtomicU32::new(0),
         }
@@ -40,10 +40,10 @@ impl Admission {
     /// Reports a success. `first_byte` is the time from sending to the first byte, or content.
     pub fn succeeded(&self, now: Duration, first_byte: Duration) -> Option<Transition> {
         let mut state = self.health.state.lock();
-        if self.said.load(Ordering::Relaxed) != NOTHING {
+        if self.outcome.load(Ordering::Relaxed) != NO_OUTCOME {
             return None;
         }
-        self.said.store(SUCCESS, Ordering::Relaxed);
+        self.outcome.store(SUCCESS, Ordering::Relaxed);
         state.figures.succeeded(now, first_byte, &self.health.published);
         let rules = state.rules;
         if self.probe {
@@ -72,10 +72,10 @@ impl Admission {
     /// request only.
     pub fn rejected(&self, now: Duration, reason: &str) {
         let mut state = self.health.state.lock();
-        if self.said.load(Ordering::Relaxed) != NOTHING {
+        if self.outcome.load(Ordering::Relaxed) != NO_OUTCOME {
             return;
         }
-        self.said.store(FAILURE, Ordering::Relaxed);
+        self.outcome.store(FAILURE, Ordering::Relaxed);
         state.figures.failed(now, &self.health.published);
         state.last_error = Some(String::from(reason));
         if self.probe {
@@ -86,15 +86,15 @@ impl Admission {
     /// Reports a failure; `reason` is the error code.
     pub fn failed(&self, now: Duration, reason: &str) -> Option<Transition> {
         let mut state = self.health.state.lock();
-        let before = self.said.load(Ordering::Relaxed);
+        let before = self.outcome.load(Ordering::Relaxed);
         if before == FAILURE {
             return None;
         }
-        self.said.store(FAILURE, Ordering::Relaxed);
+        self.outcome.store(FAILURE, Ordering::Relaxed);
         state.figures.failed(now, &self.health.published);
         state.last_error = Some(String::from(reason));
         let rules = state.rules;
-        if self.probe && before == NOTHING {
+        if self.probe && before == NO_OUTCOME {
             state.breaker.return_probe();
         }
         if self.era != state.breaker.era() {
@@ -115,7 +115,7 @@ impl Admission {
 impl Drop for Admission {
     fn drop(&mut self) {
         self.health.in_flight.fetch_sub(1, Ordering::Relaxed);
-        if self.probe && *self.said.get_mut() == NOTHING {
+        if self.probe && *self.outcome.get_mut() == NO_OUTCOME {
             self.health.state.lock().breaker.return_probe();
         }
     }

@@ -12,7 +12,7 @@ use crate::routing::routes::{Deployment, Routes};
 #[derive(Clone, Copy)]
 pub struct Access<'a> {
     pub routes: &'a Routes,
-    pub caller: &'a Principal,
+    pub principal: &'a Principal,
     pub user_path: &'a UserPath,
     /// Whether models without an override are enabled.
     pub enabled_by_default: bool,
@@ -53,10 +53,15 @@ impl Refusal {
 }
 
 impl<'a> Access<'a> {
-    pub fn new(policy: &Policy, routes: &'a Routes, caller: &'a Principal, user_path: &'a UserPath) -> Self {
+    pub fn new(
+        policy: &Policy,
+        routes: &'a Routes,
+        principal: &'a Principal,
+        user_path: &'a UserPath,
+    ) -> Self {
         Self {
             routes,
-            caller,
+            principal,
             user_path,
             enabled_by_default: policy.models_enabled_by_default,
             unpriced_denied: policy.unpriced_denied,
@@ -66,7 +71,7 @@ impl<'a> Access<'a> {
 
     /// The access for a call of this model. An alias, combo or pool may be allowed by its own name.
     pub fn called(self, model: &str) -> Self {
-        let key = self.caller.key();
+        let key = self.principal.key();
         let allowed = key.and_then(|key| key.lists.allowed_models.as_deref()).unwrap_or_default();
         let by_name = !allowed.is_empty() && self.routes.names.is_listed(model, allowed);
         Self { by_name, ..self }
@@ -83,7 +88,7 @@ impl<'a> Access<'a> {
         if !deployment.permits(self.user_path, self.enabled_by_default) {
             return Err(Refusal::Override);
         }
-        let Some(key) = self.caller.key() else { return Ok(()) };
+        let Some(key) = self.principal.key() else { return Ok(()) };
         if let Some(name) = &key.provider_pool {
             let pool = self.routes.names.pools.get(&**name);
             let member = |name: &String| **name == *deployment.target.instance;

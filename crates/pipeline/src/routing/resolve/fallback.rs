@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use domain::model::Abilities;
 
-use super::Asking;
-use super::names::{self, Deployments, Finder, Through};
+use super::RoutingRequest;
+use super::names::{self, AllowedNames, Deployments, Finder};
 use super::trail::Trail;
 use crate::policy::{Fallback, FallbackMode};
 use crate::routing::routes::Deployment;
@@ -22,7 +22,7 @@ pub struct Needs {
 }
 
 /// Reports required capabilities; computed only when needed.
-pub trait Asks {
+pub trait RequiredCapabilities {
     fn needs(&self) -> Needs;
 }
 
@@ -35,7 +35,7 @@ impl Needs {
 }
 
 pub fn further(
-    asking: &Asking<'_>,
+    asking: &RoutingRequest<'_>,
     model: &str,
     choice: &Deployments,
     trail: &mut impl Trail,
@@ -53,7 +53,7 @@ pub fn further(
 }
 
 fn by_rule(
-    asking: &Asking<'_>,
+    asking: &RoutingRequest<'_>,
     model: &str,
     named: &[Arc<Deployment>],
     trail: &mut impl Trail,
@@ -69,7 +69,7 @@ fn by_rule(
     for (selector, others) in asking.fallback.rules.iter().filter(|(selector, _)| concerned(selector)) {
         trail.note("fallback_rule", || format!("'{selector}' → {}", others.join(", ")));
         for other in others {
-            let choice = Finder { routes, bound: None, trail: &mut () }.find(other, Through::ALL);
+            let choice = Finder { routes, bound: None, trail: &mut () }.find(other, AllowedNames::ALL);
             let deployments = choice.iter().flat_map(names::leaves);
             found.extend(deployments.filter(|deployment| asking.access.permits(deployment)));
         }
@@ -78,7 +78,11 @@ fn by_rule(
 }
 
 /// The same model at other instances, then models of its family that have the required capabilities.
-fn alike(asking: &Asking<'_>, named: &[Arc<Deployment>], trail: &mut impl Trail) -> Vec<Arc<Deployment>> {
+fn alike(
+    asking: &RoutingRequest<'_>,
+    named: &[Arc<Deployment>],
+    trail: &mut impl Trail,
+) -> Vec<Arc<Deployment>> {
     let Some(first) = named.first() else { return Vec::new() };
     let routes = asking.access.routes;
     let mut found = routes.listing(&first.target.model);

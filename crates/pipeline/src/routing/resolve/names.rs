@@ -16,12 +16,12 @@ pub type Deployments = Choice<Arc<Deployment>>;
 /// The kinds of name that a selector may still resolve through. A combo is entered at most once, and an alias at most
 /// once before and once inside it, so that resolution cannot loop.
 #[derive(Clone, Copy)]
-pub struct Through {
+pub struct AllowedNames {
     combos: bool,
     aliases: bool,
 }
 
-impl Through {
+impl AllowedNames {
     pub const ALL: Self = Self { combos: true, aliases: true };
 }
 
@@ -33,7 +33,7 @@ pub struct Finder<'a, T> {
 }
 
 impl<T: Trail> Finder<'_, T> {
-    pub fn find(&mut self, selector: &str, through: Through) -> Option<Deployments> {
+    pub fn find(&mut self, selector: &str, through: AllowedNames) -> Option<Deployments> {
         let names = &self.routes.names;
         if through.combos
             && let Some(combo) = names.combos.get(selector)
@@ -44,7 +44,7 @@ impl<T: Trail> Finder<'_, T> {
             && let Some(alias) = names.aliases.get(selector)
         {
             self.trail.note("alias", || format!("'{selector}' stands for '{}'", alias.target));
-            return self.find(&alias.target, Through { aliases: false, ..through });
+            return self.find(&alias.target, AllowedNames { aliases: false, ..through });
         }
         if let Some(pool) = names.pools.get(selector) {
             self.trail.note("pool", || format!("'{selector}': each member with its first model"));
@@ -55,7 +55,7 @@ impl<T: Trail> Finder<'_, T> {
                 self.trail.note("pool", || format!("'{model}' in the pool '{prefix}'"));
                 return pool_deployments(self.routes, pool, |instance| instance.deployment(model));
             }
-            if self.routes.knows(prefix) {
+            if self.routes.has_provider(prefix) {
                 return self.at_provider(selector, prefix, model);
             }
         }
@@ -66,7 +66,7 @@ impl<T: Trail> Finder<'_, T> {
         let document = &combo.document;
         self.trail.note("combo", || format!("'{}': {}", combo.name, document.selectors.join(", ")));
         // A combo member may be an alias, even if the combo was itself reached through an alias.
-        let inner = Through { combos: false, aliases: true };
+        let inner = AllowedNames { combos: false, aliases: true };
         let mut members = Vec::with_capacity(document.selectors.len());
         for selector in &document.selectors {
             let weight = document.weights.get(selector).copied().unwrap_or(1.0);

@@ -14,7 +14,7 @@ use wire::vendors::{self, Vendor};
 
 use super::access::Overrides;
 use super::instance_request::InstanceHeaders;
-use super::prices::{Prices, Whose};
+use super::prices::{PriceKey, Prices};
 use super::{Deployment, Instance, InstanceConfig, Limits, Routes, facts};
 use crate::routing::health::{Health, HealthRegistry};
 use crate::routing::inventory::Listing;
@@ -136,7 +136,7 @@ fn deployment(
         None => (known.map(Cow::Borrowed), None),
         Some((access, metadata)) => (facts::adjusted(known, metadata, model), Some(access.clone())),
     };
-    let whose = Whose {
+    let whose = PriceKey {
         instance: &provider.name,
         provider_type: &provider.provider_type,
         type_is_taken: core.type_is_taken,

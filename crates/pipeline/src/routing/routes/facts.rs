@@ -81,10 +81,10 @@ mod tests {
 
     #[test]
     fn only_what_is_said_changes() {
-        let said = metadata(
+        let overrides = metadata(
             r#"{"context_window": 9000, "capabilities": {"tools": false, "web_search": true, "x": true}}"#,
         );
-        let found = adjusted(Some(known()), &said, "claude-sonnet-4-5").unwrap();
+        let found = adjusted(Some(known()), &overrides, "claude-sonnet-4-5").unwrap();
         let mut expected = known().clone();
         expected.context_window = Some(9000);
         expected.abilities.tools = false;

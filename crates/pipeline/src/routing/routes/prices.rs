@@ -19,7 +19,7 @@ pub struct Prices(HashMap<String, Arc<Tariff>>);
 
 /// The key of a price lookup.
 #[derive(Clone, Copy)]
-pub struct Whose<'a> {
+pub struct PriceKey<'a> {
     pub instance: &'a str,
     pub provider_type: &'a str,
     /// An instance has the name of the type, so a price under that name applies to that instance only.
@@ -41,7 +41,7 @@ impl Prices {
     }
 
     /// The price of the instance, else that of its type.
-    pub fn find(&self, whose: Whose<'_>) -> Option<&Arc<Tariff>> {
+    pub fn find(&self, whose: PriceKey<'_>) -> Option<&Arc<Tariff>> {
         if self.0.is_empty() {
             return None;
         }

@@ -4,31 +4,31 @@ use parking_lot::Mutex;
 
 /// Shared by the stream that forwards the body and the ticket that settles the call.
 pub struct Recording {
-    most: usize,
-    taken: Mutex<Taken>,
+    max: usize,
+    taken: Mutex<RecordedBytes>,
 }
 
 #[derive(Default)]
-struct Taken {
+struct RecordedBytes {
     bytes: Vec<u8>,
     cut: bool,
 }
 
 impl Recording {
-    pub fn new(most: usize) -> Self {
-        Self { most, taken: Mutex::default() }
+    pub fn new(max: usize) -> Self {
+        Self { max, taken: Mutex::default() }
     }
 
     pub fn add(&self, bytes: &[u8]) {
         let mut taken = self.taken.lock();
-        let room = self.most - taken.bytes.len();
+        let room = self.max - taken.bytes.len();
         taken.cut |= bytes.len() > room;
         taken.bytes.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 
     /// Takes the recorded bytes, and whether the body was longer.
     pub fn take(&self) -> (Vec<u8>, bool) {
-        let Taken { bytes, cut } = std::mem::take(&mut *self.taken.lock());
+        let RecordedBytes { bytes, cut } = std::mem::take(&mut *self.taken.lock());
         (bytes, cut)
     }
 }

@@ -17,11 +17,11 @@ impl Threads {
     /// marks and thinking, because clients omit them when they repeat the history. `owner` separates equal
     /// conversations of different keys.
     pub fn of(prompt: &Prompt, owner: &str) -> Option<Self> {
-        let said = |turn: &&Turn| {
+        let has_content = |turn: &&Turn| {
             !matches!(turn.role, Role::System | Role::Developer)
                 && turn.parts.iter().any(|part| !is_thought(part))
         };
-        let turns: Vec<&Turn> = prompt.turns.iter().filter(said).collect();
+        let turns: Vec<&Turn> = prompt.turns.iter().filter(has_content).collect();
         let mut hash = Sha256::new();
         put(&mut hash, b'o', owner);
         let last = turns.iter().rposition(|turn| turn.role == Role::Assistant);
@@ -35,7 +35,7 @@ impl Threads {
                 parent = Some(mark(hash.clone()));
             }
             hash.update([b'r', turn.role as u8]);
-            turn.parts.iter().for_each(|part| say(&mut hash, part));
+            turn.parts.iter().for_each(|part| hash_part(&mut hash, part));
         }
         (!turns.is_empty()).then(|| Self { thread: mark(hash), parent })
     }
@@ -45,7 +45,7 @@ fn is_thought(part: &Part) -> bool {
     matches!(part.content, Content::Thinking(_))
 }
 
-fn say(hash: &mut Sha256, part: &Part) {
+fn hash_part(hash: &mut Sha256, part: &Part) {
     match &part.content {
         Content::Text(text) | Content::Refusal(text) => put(hash, b't', text),
         Content::Image(media) | Content::Document(media) | Content::Audio(media) => match &media.source {
@@ -63,7 +63,7 @@ fn say(hash: &mut Sha256, part: &Part) {
         }
         Content::ToolResult(result) => {
             put(hash, b'f', result.name.as_deref().unwrap_or_default());
-            result.parts.iter().for_each(|part| say(hash, part));
+            result.parts.iter().for_each(|part| hash_part(hash, part));
         }
         Content::Foreign { value, .. } => put(hash, b'x', &value.to_string()),
     }

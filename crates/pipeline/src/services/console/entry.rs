@@ -59,14 +59,14 @@ pub struct Crossed {
 
 pub enum Event {
     Settled(Box<Finished>),
-    Said(Timestamp, Box<Notice>),
+    Notice(Timestamp, Box<Notice>),
 }
 
 impl Entry {
     pub fn name(&self) -> &'static str {
         match &self.event {
             Event::Settled(_) => "request",
-            Event::Said(_, notice) => match **notice {
+            Event::Notice(_, notice) => match **notice {
                 Notice::Fallback { .. } => "fallback",
                 Notice::Breaker { .. } => "breaker",
                 Notice::Budget(_) => "budget",
@@ -79,7 +79,7 @@ impl Entry {
     pub fn user_path(&self) -> Option<&str> {
         match &self.event {
             Event::Settled(call) => Some(call.user_path()),
-            Event::Said(_, notice) => match &**notice {
+            Event::Notice(_, notice) => match &**notice {
                 Notice::Budget(crossed) => Some(&crossed.user_path),
                 _ => None,
             },
@@ -90,7 +90,7 @@ impl Entry {
     pub fn json(&self) -> &str {
         self.json_by(|id, event| match event {
             Event::Settled(call) => write(id, self.name(), call.over(), &call.shown()),
-            Event::Said(at, notice) => write(id, self.name(), *at, notice),
+            Event::Notice(at, notice) => write(id, self.name(), *at, notice),
         })
     }
 }

@@ -102,8 +102,8 @@ fn every_kind_of_event_has_its_shape() {
         to: "b/m".into(),
         reason: "upstream_error".into(),
     };
-    console.say(at, fallback);
-    console.say(at, Notice::Breaker { provider_name: "a".into(), model: "m".into(), state: "half_open" });
+    console.notice(at, fallback);
+    console.notice(at, Notice::Breaker { provider_name: "a".into(), model: "m".into(), state: "half_open" });
     let batch = console.read(0);
     let texts: Vec<&str> = batch.events.iter().map(|entry| entry.json()).collect();
     assert!(texts.iter().all(|text| !text.contains('\n')));

@@ -21,7 +21,7 @@ pub struct ContinuationJoiner {
     /// The mapping of the continuation's blocks, by their index.
     mappings: Vec<BlockMapping>,
     /// Tool calls of the partial answer; each is sent only once.
-    made: Vec<Made>,
+    made: Vec<CompletedCall>,
     /// The events of the tool call that is arriving.
     call: Vec<Event>,
     /// The id that the second provider gave its response.
@@ -32,7 +32,7 @@ pub struct ContinuationJoiner {
     number: u32,
 }
 
-struct Made {
+struct CompletedCall {
     id: String,
     name: String,
     arguments: Value,
@@ -61,7 +61,7 @@ pub struct Break {
 impl ContinuationJoiner {
     pub fn new(so_far: &Reply, overlap: Overlap, state: Break) -> Self {
         let calls = so_far.parts.iter().filter_map(|part| match &part.content {
-            Content::ToolCall(call) => Some(Made::of(call)),
+            Content::ToolCall(call) => Some(CompletedCall::of(call)),
             _ => None,
         });
         Self {
@@ -102,9 +102,10 @@ impl ContinuationJoiner {
     /// Adds a complete tool call. One that repeats a call of the partial answer is skipped.
     fn add_call(&mut self, events: Vec<Event>, out: &mut Vec<Event>) {
         let Some(call) = gathered(&events) else { return };
-        let again = Made::of(&call);
-        let known =
-            |made: &&mut Made| made.open && made.name == again.name && made.arguments == again.arguments;
+        let again = CompletedCall::of(&call);
+        let known = |made: &&mut CompletedCall| {
+            made.open && made.name == again.name && made.arguments == again.arguments
+        };
         if let Some(made) = self.made.iter_mut().find(known) {
             made.open = false;
             return;
@@ -141,7 +142,7 @@ impl ContinuationJoiner {
         match (self.mapping(index), delta) {
             (BlockMapping::Silent | BlockMapping::Text(_), Delta::Text(text)) => {
                 let new = self.overlap.push(&text);
-                self.say(index, new, out);
+                self.append_text(index, new, out);
             }
             (BlockMapping::Other(block), delta) => out.push(Event::Delta { index: block, delta }),
             _ => {}
@@ -151,14 +152,14 @@ impl ContinuationJoiner {
     fn close(&mut self, index: u32, out: &mut Vec<Event>) {
         if let BlockMapping::Silent | BlockMapping::Text(_) = self.mapping(index) {
             let rest = self.overlap.finish();
-            self.say(index, rest, out);
+            self.append_text(index, rest, out);
         }
         if let BlockMapping::Text(block) | BlockMapping::Other(block) = self.mapping(index) {
             out.push(Event::Close { index: block });
         }
     }
 
-    fn say(&mut self, index: u32, text: String, out: &mut Vec<Event>) {
+    fn append_text(&mut self, index: u32, text: String, out: &mut Vec<Event>) {
         if text.is_empty() {
             return;
         }
@@ -211,7 +212,7 @@ impl EventStage for ContinuationJoiner {
     }
 }
 
-impl Made {
+impl CompletedCall {
     fn of(call: &ToolCall) -> Self {
         let text = || Value::String(call.arguments.clone());
         let arguments = serde_json::from_str(&call.arguments).unwrap_or_else(|_| text());

@@ -41,7 +41,7 @@ pub fn ask(mut prompt: Prompt, so_far: &Reply, method: ContinuationMethod) -> (P
         return (prompt, Overlap::with_space_of(&text));
     }
     let spent = catalog::estimate_tokens_from_bytes(text.len() as u64);
-    prompt.max_output = prompt.max_output.map(|most| most.saturating_sub(spent).max(LEAST_OUTPUT.min(most)));
+    prompt.max_output = prompt.max_output.map(|max| max.saturating_sub(spent).max(LEAST_OUTPUT.min(max)));
     if !calls.is_empty() {
         release(&mut prompt.tool_choice);
     }

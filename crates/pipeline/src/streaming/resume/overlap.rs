@@ -12,7 +12,7 @@ const LONGEST_FLOURISH: usize = 3;
 /// Compares arriving text with the end of the sent text. Text is held back only while a longer overlap is possible.
 pub struct Overlap {
     /// The sent text without trailing whitespace, which models rarely repeat exactly.
-    said: String,
+    sent: String,
     space: String,
     arrived: String,
     /// Positions in `said` at which an overlap with all arrived text may begin.
@@ -40,8 +40,8 @@ fn is_flourish(letter: char) -> bool {
 
 impl Overlap {
     /// Expects a continuation that may begin with any end of the sent text, or with all of it.
-    pub fn with(said: &str) -> Self {
-        let (words, space) = said.split_at(said.trim_end().len());
+    pub fn with(sent: &str) -> Self {
+        let (words, space) = sent.split_at(sent.trim_end().len());
         let starts = match words.char_indices().rev().nth(LEAST - 1) {
             Some((last, _)) => {
                 words.char_indices().map(|(start, _)| start).take_while(|at| *at <= last).collect()
@@ -50,7 +50,7 @@ impl Overlap {
         };
         let stage = if words.is_empty() { Stage::Space(0) } else { Stage::Words };
         Self {
-            said: words.to_owned(),
+            sent: words.to_owned(),
             space: space.to_owned(),
             arrived: String::new(),
             starts,
@@ -62,14 +62,14 @@ impl Overlap {
     }
 
     /// Expects a continuation that was asked to begin with these last words.
-    pub fn with_quoted(said: &str, quoted: &str) -> Self {
-        Self { quoted: quoted.to_owned(), ..Self::with(said) }
+    pub fn with_quoted(sent: &str, quoted: &str) -> Self {
+        Self { quoted: quoted.to_owned(), ..Self::with(sent) }
     }
 
     /// Expects a continuation directly after the words. Only the whitespace after them, which the model did not see,
     /// may be repeated.
-    pub fn with_space_of(said: &str) -> Self {
-        Self { stage: Stage::Space(0), starts: Vec::new(), ..Self::with(said) }
+    pub fn with_space_of(sent: &str) -> Self {
+        Self { stage: Stage::Space(0), starts: Vec::new(), ..Self::with(sent) }
     }
 
     /// Adds text of the continuation. Returns the part that is known to be new.
@@ -109,10 +109,10 @@ impl Overlap {
     fn compare(&mut self, more: &str) {
         let before = self.arrived.len();
         self.arrived.push_str(more);
-        let (said, arrived) = (self.said.as_bytes(), self.arrived.as_bytes());
+        let (sent, arrived) = (self.sent.as_bytes(), self.arrived.as_bytes());
         let (longest, complete) = (&mut self.longest, &mut self.complete);
         self.starts.retain(|start| {
-            let rest = &said[*start..];
+            let rest = &sent[*start..];
             let known = rest.len().min(arrived.len());
             if rest[before..known] != arrived[before..known] {
                 return false;
@@ -149,7 +149,7 @@ impl Overlap {
     fn decide(&mut self) -> String {
         let arrived = std::mem::take(&mut self.arrived);
         self.starts.clear();
-        let whole = self.longest == self.said.len();
+        let whole = self.longest == self.sent.len();
         if self.longest == 0 || (self.complete > 1 && !whole) {
             self.stage = Stage::Passing;
             return arrived;

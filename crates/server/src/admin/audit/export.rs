@@ -21,9 +21,9 @@ pub enum Format {
 }
 
 /// A column of the CSV file: its name and its cell of an entry.
-type Column = (&'static str, fn(&AuditEntryView) -> String);
+type CsvColumn = (&'static str, fn(&AuditEntryView) -> String);
 
-const COLUMNS: &[Column] = &[
+const COLUMNS: &[CsvColumn] = &[
     ("id", |entry| entry.id.clone()),
     ("timestamp", |entry| entry.timestamp.clone()),
     ("request_id", |entry| entry.request_id.clone()),

@@ -14,7 +14,7 @@ const LONGEST_SEARCH: usize = 200;
 pub fn filter(
     pairs: &Pairs,
     headers: &HeaderMap,
-    caller: &Principal,
+    principal: &Principal,
     now: Timestamp,
 ) -> Result<AuditFilter, Fault> {
     let zone = query::time_zone(pairs, headers)?;
@@ -29,7 +29,7 @@ pub fn filter(
     Ok(AuditFilter {
         from,
         until,
-        user_path: query::visible_path(pairs, caller)?,
+        user_path: query::visible_path(pairs, principal)?,
         requested_model: owned("requested_model"),
         provider: owned("provider"),
         method: owned("method").map(|method| method.to_ascii_uppercase()),

@@ -16,20 +16,20 @@ const ATTEMPTS: usize = 5;
 /// the newer version, unless the client sent `If-Match`.
 pub async fn amend(
     app: &App,
-    caller: &Principal,
+    principal: &Principal,
     id: &str,
     headers: &HeaderMap,
     change: impl Fn(&Stored<AuthKey>) -> Result<AuthKey, Fault>,
 ) -> Result<Stored<AuthKey>, Problem> {
     let keys = app.refresher.store().collection::<AuthKey>();
     for _ in 0..ATTEMPTS {
-        let stored = super::find(app, caller, id).await?;
+        let stored = super::find(app, principal, id).await?;
         record::expect(headers, Some(&stored.etag()))?;
         let changed = change(&stored)?;
         if changed == stored.value {
             return Ok(stored);
         }
-        match keys.put(&changed, Writing::Replace, caller.actor(), Some(&stored.etag())).await {
+        match keys.put(&changed, Writing::Replace, principal.actor(), Some(&stored.etag())).await {
             Err(StoreError::PreconditionFailed) => continue,
             Err(StoreError::NotFound) => return Err(super::missing(id).into()),
             written => {

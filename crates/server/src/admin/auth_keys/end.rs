@@ -15,7 +15,7 @@ use super::view::{self, KeyView};
 use super::{amend, find, missing};
 use crate::App;
 use crate::authorized::{AuthKeys, Authorized, Write};
-use crate::body::{Nothing, Perhaps};
+use crate::body::{EmptyBody, OptionalBody};
 use crate::fault::Problem;
 use crate::path::Named;
 
@@ -30,7 +30,7 @@ pub async fn deactivate(
     authorized: Authorized<Write<AuthKeys>>,
     Named(id): Named,
     headers: HeaderMap,
-    Perhaps(Nothing {}): Perhaps<Nothing>,
+    OptionalBody(EmptyBody {}): OptionalBody<EmptyBody>,
 ) -> Result<Response, Problem> {
     let now = app.gateway.clock.now();
     let stored = amend::amend(&app, &authorized.principal, &id, &headers, |stored| {

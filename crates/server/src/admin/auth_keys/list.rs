@@ -69,15 +69,15 @@ pub async fn list(
 
 /// Filter and sort order of a list request.
 struct Choice {
-    wanted: Wanted,
+    wanted: KeyFilter,
     order: Order,
     /// Last use of each key, filled only when sorting by it.
     uses: HashMap<String, Timestamp>,
 }
 
 impl Choice {
-    async fn read(pairs: &Pairs, app: &App, caller: &Principal) -> Result<Self, Problem> {
-        let (wanted, order) = (Wanted::read(pairs, caller)?, Order::read(pairs)?);
+    async fn read(pairs: &Pairs, app: &App, principal: &Principal) -> Result<Self, Problem> {
+        let (wanted, order) = (KeyFilter::read(pairs, principal)?, Order::read(pairs)?);
         let uses = match order.field {
             Field::LastUsedAt => app.refresher.store().ledger().all_key_uses().await?,
             _ => HashMap::new(),
@@ -129,7 +129,7 @@ async fn shown(app: &App, page: &[&str], now: Timestamp) -> Result<Vec<KeyView>,
 }
 
 /// The filter of a list request.
-struct Wanted {
+struct KeyFilter {
     /// In lower case.
     search: Option<String>,
     user_path: Option<UserPath>,
@@ -139,8 +139,8 @@ struct Wanted {
     scope: Option<Scope>,
 }
 
-impl Wanted {
-    fn read(pairs: &Pairs, caller: &Principal) -> Result<Self, Fault> {
+impl KeyFilter {
+    fn read(pairs: &Pairs, principal: &Principal) -> Result<Self, Fault> {
         let search = query::text(pairs, "search").map(str::to_lowercase);
         if search.as_ref().is_some_and(|text| text.chars().count() > LONGEST_SEARCH) {
             let message = format!("'search' has at most {LONGEST_SEARCH} characters.");
@@ -150,7 +150,7 @@ impl Wanted {
             .map(|name| name.parse().map_err(|reason: String| fault::invalid_parameter("scope", reason)));
         Ok(Self {
             search,
-            user_path: subtree(pairs, caller)?,
+            user_path: subtree(pairs, principal)?,
             tenant_id: query::text(pairs, "tenant_id").map(str::to_owned),
             enabled: truth(pairs, "enabled")?,
             active: truth(pairs, "active")?,
@@ -182,8 +182,8 @@ fn mentions(key: &KeyFacts, text: &str) -> bool {
 }
 
 /// The requested subtree, which must lie within the caller's own.
-fn subtree(pairs: &Pairs, caller: &Principal) -> Result<Option<UserPath>, Fault> {
-    let own = caller.own_path().cloned();
+fn subtree(pairs: &Pairs, principal: &Principal) -> Result<Option<UserPath>, Fault> {
+    let own = principal.own_path().cloned();
     let asked = query::text(pairs, "user_path")
         .map(|path| UserPath::parse(path).map_err(|reason| fault::invalid_parameter("user_path", reason)))
         .transpose()?;

@@ -105,13 +105,13 @@ pub async fn replace(
     let _turn = app.naming.lock().await;
     let names = Names::load(&app).await?;
     let routes = app.gateway.snapshot().routes.clone();
-    let (caller, now) = (&authorized.principal, app.gateway.clock.now());
-    let stored = amend::amend(&app, caller, &id, &headers, |stored| {
+    let (principal, now) = (&authorized.principal, app.gateway.clock.now());
+    let stored = amend::amend(&app, principal, &id, &headers, |stored| {
         // Otherwise a caller could use its edit rights to gain the rights of a more powerful key.
-        grant::within(&stored.value, caller, &routes.names)?;
+        grant::within(&stored.value, principal, &routes.names)?;
         record::name("id", request.id.clone(), stored.value.id.clone())?;
-        let key = grant::inherit(edited(&request, stored.value.clone(), caller, now)?, caller);
-        grant::within(&key, caller, &routes.names)?;
+        let key = grant::inherit(edited(&request, stored.value.clone(), principal, now)?, principal);
+        grant::within(&key, principal, &routes.names)?;
         let moved = key.provider_pool_id != stored.value.provider_pool_id;
         match &key.provider_pool_id {
             Some(pool) if moved || key.deactivated_at.is_none() => names.pool("provider_pool_id", pool)?,

@@ -16,7 +16,7 @@ use super::view::{self, CreatedKey, KeyView};
 use super::{amend, grant, warnings};
 use crate::App;
 use crate::authorized::{AuthKeys, Authorized, Write};
-use crate::body::Perhaps;
+use crate::body::OptionalBody;
 use crate::fault::Problem;
 use crate::path::Named;
 
@@ -48,7 +48,7 @@ pub async fn rotate(
     authorized: Authorized<Write<AuthKeys>>,
     Named(id): Named,
     headers: HeaderMap,
-    Perhaps(request): Perhaps<RotateKey>,
+    OptionalBody(request): OptionalBody<RotateKey>,
 ) -> Result<Response, Problem> {
     let overlap = request.overlap_seconds.unwrap_or(DEFAULT_OVERLAP);
     if !(0..=LONGEST_OVERLAP).contains(&overlap) {

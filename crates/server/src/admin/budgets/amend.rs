@@ -17,7 +17,7 @@ const ATTEMPTS: usize = 5;
 /// on the newer version, unless the client sent `If-Match`.
 pub async fn amend(
     app: &App,
-    caller: &Principal,
+    principal: &Principal,
     key: &BudgetKey,
     headers: &HeaderMap,
     change: impl Fn(Option<&Budget>) -> Result<Option<Budget>, Fault>,
@@ -33,7 +33,7 @@ pub async fn amend(
         let written = match (change(known.as_ref())?, &known) {
             (None, None) if !unreadable => return Ok(None),
             (None, _) => {
-                collection(app).delete_any(&name, caller.actor(), etag.as_deref()).await.map(|()| None)
+                collection(app).delete_any(&name, principal.actor(), etag.as_deref()).await.map(|()| None)
             }
             (Some(budget), known) => {
                 let writing = match known {
@@ -41,7 +41,7 @@ pub async fn amend(
                     None if unreadable => Writing::Upsert,
                     None => Writing::Create,
                 };
-                collection(app).put(&budget, writing, caller.actor(), etag.as_deref()).await.map(Some)
+                collection(app).put(&budget, writing, principal.actor(), etag.as_deref()).await.map(Some)
             }
         };
         match written {

@@ -31,12 +31,12 @@ impl FromRequestParts<Arc<App>> for BudgetPath {
 }
 
 impl BudgetPath {
-    pub fn key(&self, app: &App, caller: &Principal) -> Result<BudgetKey, Fault> {
+    pub fn key(&self, app: &App, principal: &Principal) -> Result<BudgetKey, Fault> {
         let user_path = user_path(&self.user_path)?;
-        within(caller, &user_path)?;
+        within(principal, &user_path)?;
         let period =
             Period::parse(&self.period).map_err(|reason| fault::invalid_parameter("period", reason))?;
-        Ok(BudgetKey { user_path, period, tenant: tenant(app, caller) })
+        Ok(BudgetKey { user_path, period, tenant: tenant(app, principal) })
     }
 }
 

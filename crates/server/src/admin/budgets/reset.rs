@@ -63,14 +63,14 @@ pub async fn all(
     if body.confirmation != "reset" {
         return Err(fault::invalid_parameter("confirmation", "'confirmation' must be the word reset.").into());
     }
-    let caller = &authorized.principal;
+    let principal = &authorized.principal;
     let _turn = app.naming.lock().await;
     let statuses = app.gateway.budgets.statuses(app.gateway.clock.now());
     let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
     // A child's budget is reset together with its parent.
     let own = rules.filter(|rule| rule.parent.is_none());
-    let rules: Vec<Rule> = own.filter(|rule| is_visible(&app, caller, &rule.key)).collect();
-    begin_anew(&app, caller, &rules).await?;
+    let rules: Vec<Rule> = own.filter(|rule| is_visible(&app, principal, &rule.key)).collect();
+    begin_anew(&app, principal, &rules).await?;
     Ok(Json(ResetResult { status: "ok", reset: rules.len() }))
 }
 
@@ -85,18 +85,18 @@ pub async fn one(
     authorized: Authorized<Write<Budgets>>,
     Strict(body): Strict<ResetOneBody>,
 ) -> Result<Json<BudgetList>, Problem> {
-    let caller = &authorized.principal;
+    let principal = &authorized.principal;
     let user_path = user_path(&body.user_path)?;
-    within(caller, &user_path)?;
-    let key = BudgetKey { user_path, period: body.period()?, tenant: tenant(&app, caller) };
+    within(principal, &user_path)?;
+    let key = BudgetKey { user_path, period: body.period()?, tenant: tenant(&app, principal) };
     let turn = app.naming.lock().await;
     let statuses = app.gateway.budgets.statuses(app.gateway.clock.now());
     let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
     let found = rules.filter(|rule| rule.parent.is_none()).find(|rule| rule.key == key);
     let rule = found.ok_or_else(|| fault::budget_not_found(key.user_path.as_str(), &key.period.label()))?;
-    begin_anew(&app, caller, &[rule]).await?;
+    begin_anew(&app, principal, &[rule]).await?;
     drop(turn);
-    Ok(Json(view::list(&app, caller).await?))
+    Ok(Json(view::list(&app, principal).await?))
 }
 
 impl ResetOneBody {
@@ -115,7 +115,7 @@ impl ResetOneBody {
     }
 }
 
-async fn begin_anew(app: &App, caller: &Principal, rules: &[Rule]) -> Result<(), Problem> {
+async fn begin_anew(app: &App, principal: &Principal, rules: &[Rule]) -> Result<(), Problem> {
     let now = app.gateway.clock.now();
     for rule in rules {
         let begin = |known: Option<&Budget>| {
@@ -125,7 +125,7 @@ async fn begin_anew(app: &App, caller: &Principal, rules: &[Rule]) -> Result<(),
             let policy = known.map(|known| known.policy.clone()).unwrap_or_default();
             Ok(there.then(|| Budget::new(rule.key.clone(), amount, Some(now)).with_policy(policy)))
         };
-        amend(app, caller, &rule.key, &HeaderMap::new(), begin).await?;
+        amend(app, principal, &rule.key, &HeaderMap::new(), begin).await?;
     }
     // Refreshes even if nothing was written, so that an unavailable storage is reported.
     app.refresher.refresh().await?;

@@ -94,7 +94,7 @@ pub const READ_ONLY: [&str; 19] = [
 ];
 
 /// Lists the budgets that the caller may see, after synchronising them with storage.
-pub async fn list(app: &App, caller: &Principal) -> Result<BudgetList, Problem> {
+pub async fn list(app: &App, principal: &Principal) -> Result<BudgetList, Problem> {
     let store = app.refresher.store();
     budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, store).await?;
     let documents = collection(app).all().await?.into_iter();
@@ -102,7 +102,7 @@ pub async fn list(app: &App, caller: &Principal) -> Result<BudgetList, Problem> 
         documents.map(|stored| (stored.value.name().to_owned(), stored)).collect();
     let now = app.gateway.clock.now();
     let statuses = app.gateway.budgets.statuses(now).into_iter();
-    let visible = statuses.filter(|status| is_visible(app, caller, &status.rule.key));
+    let visible = statuses.filter(|status| is_visible(app, principal, &status.rule.key));
     let budgets = visible.map(|status| view(&status, documents.get(&status.rule.key.name()), now)).collect();
     Ok(BudgetList { budgets, server_time: record::time(now) })
 }

@@ -150,7 +150,7 @@ fn read_one(entry: Value, known: bool, names: &Names) -> Result<ModelPrice, Faul
 
 /// Combines all errors into one fault: its parameter names the first error, its message lists the others.
 fn refusal(first: &ImportError, errors: &[ImportError]) -> Fault {
-    let told: Vec<String> = errors
+    let listed: Vec<String> = errors
         .iter()
         .take(MOST_TOLD)
         .map(|error| format!("{}: {}", error.fault.param.as_deref().unwrap_or_default(), error.message))
@@ -159,7 +159,7 @@ fn refusal(first: &ImportError, errors: &[ImportError]) -> Fault {
         0 => String::new(),
         more => format!(" And {more} more: a dry run tells them all."),
     };
-    let message = format!("Nothing was written. {}{further}", told.join(" "));
+    let message = format!("Nothing was written. {}{further}", listed.join(" "));
     first.fault.clone().with_message(message)
 }
 

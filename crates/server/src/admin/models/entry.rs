@@ -85,12 +85,12 @@ pub fn show(deployment: &Deployment, default_enabled: bool) -> ModelEntry {
 }
 
 fn metadata(deployment: &Deployment) -> ModelMetadata {
-    let (facts, said, mode) = (deployment.facts.as_deref(), deployment.access.as_deref(), deployment.mode());
+    let (facts, rule, mode) = (deployment.facts.as_deref(), deployment.access.as_deref(), deployment.mode());
     let abilities = facts.into_iter().flat_map(|facts| facts.abilities.names());
     let known = abilities.map(|name| (name.to_owned(), true));
-    let extra = said.into_iter().flat_map(|said| said.extra_capabilities.clone());
+    let extra = rule.into_iter().flat_map(|rule| rule.extra_capabilities.clone());
     ModelMetadata {
-        display_name: said.and_then(|said| said.display_name.clone()),
+        display_name: rule.and_then(|rule| rule.display_name.clone()),
         family: deployment.family(),
         modes: vec![mode],
         categories: vec![mode.category()],
@@ -101,16 +101,16 @@ fn metadata(deployment: &Deployment) -> ModelMetadata {
     }
 }
 
-fn access(said: Option<&Access>, default_enabled: bool) -> ModelAccess {
-    let paths = |said: &Access| said.user_paths.iter().map(|path| path.as_str().to_owned()).collect();
+fn access(rule: Option<&Access>, default_enabled: bool) -> ModelAccess {
+    let paths = |rule: &Access| rule.user_paths.iter().map(|path| path.as_str().to_owned()).collect();
     ModelAccess {
         default_enabled,
-        effective_enabled: said.map_or(default_enabled, |said| said.enabled),
-        user_paths: said.map(paths).unwrap_or_default(),
-        applied: said.map(|said| AppliedOverride {
-            selector: said.override_selector.clone(),
-            enabled: said.enabled,
-            user_paths: paths(said),
+        effective_enabled: rule.map_or(default_enabled, |rule| rule.enabled),
+        user_paths: rule.map(paths).unwrap_or_default(),
+        applied: rule.map(|rule| AppliedOverride {
+            selector: rule.override_selector.clone(),
+            enabled: rule.enabled,
+            user_paths: paths(rule),
         }),
     }
 }

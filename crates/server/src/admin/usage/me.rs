@@ -60,22 +60,22 @@ pub async fn me(
     pairs.retain(|name, _| {
         matches!(name.as_str(), "days" | "start_date" | "end_date" | "timezone" | "cache_mode")
     });
-    let caller = &authorized.principal;
-    let filter = query::usage_filter(&pairs, &headers, caller, app.gateway.clock.now())?;
-    let id = caller.key().map(|key| key.id.to_string());
+    let principal = &authorized.principal;
+    let filter = query::usage_filter(&pairs, &headers, principal, app.gateway.clock.now())?;
+    let id = principal.key().map(|key| key.id.to_string());
     // Filters by key only: the key may have been bound to another path before. Calls of the master key have an empty
     // id.
     let filter = UsageFilter { auth_key_id: Some(id.clone().unwrap_or_default()), user_path: None, ..filter };
     let total = super::ledger(&app).report(&Report::of(filter.clone())).await?;
     let total = total.into_iter().next().map(|line| line.figures).unwrap_or_default();
     let calendar = Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::Daily };
-    let (limits, budgets) = explain::limits_and_budgets(&app.gateway, caller);
-    let key = caller.key();
+    let (limits, budgets) = explain::limits_and_budgets(&app.gateway, principal);
+    let key = principal.key();
     Ok(Json(OwnUsage {
         auth_key_id: id,
         name: key.map_or_else(|| "master".to_owned(), |key| key.name.to_string()),
-        user_path: caller.own_path().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
-        expires_at: caller.expires_at().map(record::time),
+        user_path: principal.own_path().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
+        expires_at: principal.expires_at().map(record::time),
         errors: total.errors(),
         usage: (&total).into(),
         by_model: breakdown::by_model(&app, filter.clone()).await?,

@@ -17,7 +17,7 @@ use super::series::{GROUPS, Group, METRICS, Metric, Series, by_status};
 use crate::App;
 use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
-use crate::query::periods::{Calendar, Interval, Stretch};
+use crate::query::periods::{Calendar, Interval, OffsetRange};
 use crate::query::{self, Pairs};
 
 const MOST_POINTS: usize = 5000;
@@ -58,11 +58,11 @@ pub struct SeriesView {
 }
 
 /// A time series query.
-struct Question<'a> {
+struct SeriesQuery<'a> {
     app: &'a App,
     filter: UsageFilter,
     calendar: Calendar,
-    stretches: Vec<Stretch>,
+    stretches: Vec<OffsetRange>,
     starts: Vec<Timestamp>,
     metric: Metric,
 }
@@ -90,13 +90,13 @@ pub async fn timeseries(
     let calendar = Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::any(&pairs)? };
     let stretches = calendar.stretches(filter.from, filter.until);
     let starts = calendar.starts(&stretches, MOST_POINTS)?.ok_or_else(|| too_many(calendar.interval))?;
-    let question = Question { app: &app, filter, calendar, stretches, starts, metric };
+    let question = SeriesQuery { app: &app, filter, calendar, stretches, starts, metric };
     let series = match group {
         Group::None => vec![question.whole("all").await?],
         Group::Status => by_status(question.whole("all").await?, metric)?,
         Group::Axis(axis) => question.by(axis, top).await?,
     };
-    let Question { calendar, starts, .. } = question;
+    let SeriesQuery { calendar, starts, .. } = question;
     Ok(Json(TimeseriesView {
         metric: word(&METRICS, metric),
         group_by: word(&GROUPS, group),
@@ -133,7 +133,7 @@ fn too_many(interval: Interval) -> Fault {
     )
 }
 
-impl Question<'_> {
+impl SeriesQuery<'_> {
     fn report(&self, filter: UsageFilter) -> Report {
         Report { histogram: self.metric.histogram(), ..Report::of(filter) }
     }

@@ -84,14 +84,14 @@ impl Session {
         if let Some(waiting) = self.waiting.pop_front() {
             return Some(Ok(waiting));
         }
-        let mut patience = IDLE;
-        while !self.app.is_draining() && !patience.is_zero() {
+        let mut idle_left = IDLE;
+        while !self.app.is_draining() && !idle_left.is_zero() {
             // `recv` is cancel-safe: dropping it on a timeout loses no message.
             if let Ok(message) = tokio::time::timeout(LOOK_UP, socket.recv()).await {
                 let lease = self.lease();
                 return message.map(|message| message.map(|message| (message, lease)));
             }
-            patience = patience.saturating_sub(LOOK_UP);
+            idle_left = idle_left.saturating_sub(LOOK_UP);
         }
         let _ = socket.send(Message::Close(None)).await;
         None

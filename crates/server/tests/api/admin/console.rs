@@ -32,7 +32,7 @@ fn settle(app: &TestApp, count: usize) {
 /// A client of the stream that reads only on demand.
 struct Viewer {
     body: Body,
-    heard: String,
+    received: String,
 }
 
 impl Viewer {
@@ -41,7 +41,7 @@ impl Viewer {
         assert_eq!(response.status(), 200);
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         assert_eq!(response.headers()["cache-control"], "no-cache");
-        let mut viewer = Self { body: response.into_body(), heard: String::new() };
+        let mut viewer = Self { body: response.into_body(), received: String::new() };
         assert_eq!(viewer.block().await.as_deref(), Some(": open"));
         viewer
     }
@@ -49,14 +49,14 @@ impl Viewer {
     /// The next block, comments included; `None` at the end.
     async fn block(&mut self) -> Option<String> {
         loop {
-            if let Some((block, rest)) = self.heard.split_once("\n\n") {
+            if let Some((block, rest)) = self.received.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
-                self.heard = rest;
+                self.received = rest;
                 return Some(block);
             }
             let frame = tokio::time::timeout(Duration::from_secs(10), self.body.frame()).await;
             let frame = frame.unwrap_or_else(|_| panic!("the console is silent"))?.unwrap();
-            self.heard.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+            self.received.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
         }
     }
 
@@ -139,7 +139,7 @@ async fn recent_is_filtered_and_read_on() {
     app::each(async |app| {
         settle(&app, 3);
         let breaker = Notice::Breaker { provider_name: "a".into(), model: "m".into(), state: "open" };
-        app.gateway.console.say(Timestamp::from_seconds(1), breaker);
+        app.gateway.console.notice(Timestamp::from_seconds(1), breaker);
         settle(&app, 2);
         for (query, expected, last_id) in [
             ("", vec![1, 2, 3, 4, 5, 6], 6),
@@ -353,18 +353,18 @@ async fn a_stop_does_not_wait_for_who_watches() {
     app::each(async |app| {
         let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
-        line.say(format!(
+        line.send(format!(
             "GET {STREAM} HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {}\r\n\r\n",
             app::MASTER
         ))
         .await;
-        line.hear(": open").await;
+        line.read_until(": open").await;
         app.chat("text").send().await.expect_status(200);
-        line.hear("event: request\nid: 1\ndata: {\"id\":1,").await;
+        line.read_until("event: request\nid: 1\ndata: {\"id\":1,").await;
         listening.stop.send_replace(true);
         let cut = tokio::time::timeout(Duration::from_secs(2), listening.serving).await;
         assert_eq!(cut.expect("the grace period is longer than this").unwrap(), 0);
-        assert!(line.hear_out().await.ends_with("0\r\n\r\n"), "the stream has an end");
+        assert!(line.receive_all().await.ends_with("0\r\n\r\n"), "the stream has an end");
     })
     .await;
 }

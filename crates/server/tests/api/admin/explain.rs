@@ -112,7 +112,7 @@ async fn every_dialect_is_explained() {
     .await;
 }
 
-/// Where client and provider have the same format, an answer is translated only for a reason, which is shown.
+/// An answer in the format of the client is translated only for a reason, which is shown.
 #[tokio::test]
 async fn the_reason_for_a_translation_within_one_format_is_explained() {
     let resuming = || {
@@ -223,7 +223,7 @@ async fn who_is_bound_to_a_path_explains_below_it_only() {
     .await;
 }
 
-/// What was said before is in the request that would leave, and belongs to whom it was said.
+/// Stored turns are part of the explained request, and visible to their owner only.
 #[tokio::test]
 async fn what_was_said_before_is_not_for_everyone() {
     app::each(async |app| {

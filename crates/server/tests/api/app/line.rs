@@ -11,20 +11,20 @@ use super::MASTER;
 
 pub struct Line {
     stream: TcpStream,
-    heard: Vec<u8>,
+    received: Vec<u8>,
 }
 
 impl Line {
     pub async fn open(address: SocketAddr) -> Self {
-        Self { stream: TcpStream::connect(address).await.unwrap(), heard: Vec::new() }
+        Self { stream: TcpStream::connect(address).await.unwrap(), received: Vec::new() }
     }
 
-    pub async fn say(&mut self, bytes: impl AsRef<[u8]>) {
+    pub async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
 
     /// Sends bytes that the peer may refuse to read.
-    pub async fn try_say(&mut self, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
+    pub async fn try_send(&mut self, bytes: impl AsRef<[u8]>) -> std::io::Result<()> {
         self.stream.write_all(bytes.as_ref()).await
     }
 
@@ -34,13 +34,13 @@ impl Line {
             "POST /v1/chat/completions HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {MASTER}\r\ncontent-length: {}\r\n\r\n",
             body.len()
         );
-        self.say(head + &body).await;
+        self.send(head + &body).await;
     }
 
     /// Waits until the received text contains `expected` and returns all of it.
-    pub async fn hear(&mut self, expected: &str) -> String {
+    pub async fn read_until(&mut self, expected: &str) -> String {
         loop {
-            let text = String::from_utf8_lossy(&self.heard).into_owned();
+            let text = String::from_utf8_lossy(&self.received).into_owned();
             if text.contains(expected) {
                 return text;
             }
@@ -49,17 +49,17 @@ impl Line {
     }
 
     /// Reads until the peer closes the connection and returns everything received.
-    pub async fn hear_out(&mut self) -> String {
+    pub async fn receive_all(&mut self) -> String {
         while self.read().await > 0 {}
-        String::from_utf8_lossy(&self.heard).into_owned()
+        String::from_utf8_lossy(&self.received).into_owned()
     }
 
-    pub fn forget(&mut self) {
-        self.heard.clear();
+    pub fn clear(&mut self) {
+        self.received.clear();
     }
 
     async fn read(&mut self) -> usize {
-        let reading = self.stream.read_buf(&mut self.heard);
+        let reading = self.stream.read_buf(&mut self.received);
         tokio::time::timeout(Duration::from_secs(5), reading).await.unwrap_or(Ok(0)).unwrap_or(0)
     }
 }

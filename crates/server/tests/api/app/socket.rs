@@ -22,7 +22,7 @@ pub struct Socket {
 
 impl Socket {
     /// Sends a handshake; returns the head of the response and the connection.
-    pub async fn knock(address: SocketAddr, headers: &str) -> (String, Self) {
+    pub async fn handshake(address: SocketAddr, headers: &str) -> (String, Self) {
         let mut stream = BufStream::new(TcpStream::connect(address).await.unwrap());
         let head = format!(
             "GET /v1/responses HTTP/1.1\r\nhost: gateway\r\nconnection: upgrade\r\nupgrade: websocket\r\nsec-websocket-version: 13\r\nsec-websocket-key: {KEY}\r\n{headers}\r\n"
@@ -37,16 +37,16 @@ impl Socket {
     }
 
     pub async fn open(address: SocketAddr, key: &str) -> Self {
-        let (head, socket) = Self::knock(address, &format!("authorization: Bearer {key}\r\n")).await;
+        let (head, socket) = Self::handshake(address, &format!("authorization: Bearer {key}\r\n")).await;
         assert!(head.starts_with("HTTP/1.1 101 ") && head.contains(DIGEST), "{head}");
         socket
     }
 
-    pub async fn say(&mut self, message: &Value) {
-        self.say_text(&message.to_string()).await;
+    pub async fn send(&mut self, message: &Value) {
+        self.send_text(&message.to_string()).await;
     }
 
-    pub async fn say_text(&mut self, text: &str) {
+    pub async fn send_text(&mut self, text: &str) {
         self.write(TEXT, text.as_bytes()).await;
     }
 
@@ -70,7 +70,7 @@ impl Socket {
     }
 
     /// The next message; answers pings, and returns `None` at the end.
-    pub async fn hear(&mut self) -> Option<Value> {
+    pub async fn receive(&mut self) -> Option<Value> {
         loop {
             let (opcode, payload) = within(self.read()).await?;
             match opcode {
@@ -96,15 +96,15 @@ impl Socket {
     }
 
     /// Reads all events up to the end of a response, or an error.
-    pub async fn hear_out(&mut self) -> Vec<Value> {
-        let mut heard = Vec::new();
+    pub async fn receive_all(&mut self) -> Vec<Value> {
+        let mut received = Vec::new();
         loop {
-            let event = self.hear().await.unwrap_or_else(|| panic!("the connection ended: {heard:#?}"));
+            let event = self.receive().await.unwrap_or_else(|| panic!("the connection ended: {received:#?}"));
             let ends = ["response.completed", "response.incomplete", "error"];
             let over = ends.iter().any(|end| event["type"] == *end);
-            heard.push(event);
+            received.push(event);
             if over {
-                return heard;
+                return received;
             }
         }
     }
@@ -112,8 +112,8 @@ impl Socket {
     /// Sends a request and reads all its events.
     pub async fn ask(&mut self, mut request: Value) -> Vec<Value> {
         request["type"] = "response.create".into();
-        self.say(&request).await;
-        self.hear_out().await
+        self.send(&request).await;
+        self.receive_all().await
     }
 }
 

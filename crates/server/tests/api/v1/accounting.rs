@@ -78,7 +78,7 @@ struct ClientScript {
     model: &'static str,
     stream: bool,
     frames: usize,
-    patience: Duration,
+    timeout: Duration,
 }
 
 impl ClientScript {
@@ -101,13 +101,13 @@ impl ClientScript {
             model: MODELS[usize::from(bytes[0]) % MODELS.len()],
             stream: bytes[1] % 3 > 0,
             frames: usize::from(bytes[2]) % 12,
-            patience: Duration::from_millis(u64::from(bytes[3]) / 4),
+            timeout: Duration::from_millis(u64::from(bytes[3]) / 4),
         }
     }
 
-    async fn meet(&self, app: &TestApp) {
+    async fn run(&self, app: &TestApp) {
         let call = if self.stream { app.stream(self.model) } else { app.chat(self.model) };
-        let _ = tokio::time::timeout(self.patience, async {
+        let _ = tokio::time::timeout(self.timeout, async {
             let mut body = call.open().await.into_body();
             for _ in 0..self.frames {
                 if !matches!(body.frame().await, Some(Ok(_))) {
@@ -124,8 +124,8 @@ async fn every_call_leaves_one_receipt_wherever_it_is_dropped() {
     const CALLS: usize = 120;
     app::each(async |app| {
         let entropy = SeededEntropy::new(app.clock.now().micros() as u64);
-        let fates: Vec<ClientScript> = (0..CALLS).map(|_| ClientScript::draw(&entropy)).collect();
-        join_all(fates.iter().map(|fate| fate.meet(&app))).await;
+        let scripts: Vec<ClientScript> = (0..CALLS).map(|_| ClientScript::draw(&entropy)).collect();
+        join_all(scripts.iter().map(|script| script.run(&app))).await;
         let rows = app.receipts(CALLS).await;
         let ids: std::collections::BTreeSet<&str> =
             rows.iter().map(|row| row["id"].as_str().unwrap()).collect();

@@ -107,7 +107,7 @@ async fn a_model_nobody_has() {
     .await;
 }
 
-/// What the provider does, whole and streamed, and what the client is told.
+/// The behaviours of the provider, whole and streamed, and the errors that the client gets.
 #[tokio::test]
 async fn a_provider_that_fails() {
     app::each(async |app| {
@@ -229,7 +229,7 @@ async fn a_provider_that_says_nothing() {
     .await;
 }
 
-/// What is left of a refused body must not be read as the next request.
+/// The rest of a refused body must not be read as the next request.
 #[tokio::test]
 async fn a_connection_stays_honest_after_a_refusal() {
     app::each_with(
@@ -242,17 +242,17 @@ async fn a_connection_stays_honest_after_a_refusal() {
             let mut line = Line::open(listening.address).await;
             let body = format!(r#"{{"model":"text","messages":["{}"]}}"#, "x".repeat(4096));
             line.post_chat(&serde_json::from_str(&body).unwrap()).await;
-            let heard = line.hear_out().await;
-            assert!(heard.starts_with("HTTP/1.1 413 "), "{heard}");
-            assert!(heard.to_ascii_lowercase().contains("connection: close"), "{heard}");
-            assert_eq!(heard.matches("HTTP/1.1 ").count(), 1);
+            let received = line.receive_all().await;
+            assert!(received.starts_with("HTTP/1.1 413 "), "{received}");
+            assert!(received.to_ascii_lowercase().contains("connection: close"), "{received}");
+            assert_eq!(received.matches("HTTP/1.1 ").count(), 1);
 
             let mut line = Line::open(listening.address).await;
             line.post_chat(&json!({"model": "text"})).await;
-            assert!(line.hear("}}").await.starts_with("HTTP/1.1 400 "));
-            line.forget();
+            assert!(line.read_until("}}").await.starts_with("HTTP/1.1 400 "));
+            line.clear();
             line.post_chat(&question("text")).await;
-            assert!(line.hear("chat.completion").await.starts_with("HTTP/1.1 200 "));
+            assert!(line.read_until("chat.completion").await.starts_with("HTTP/1.1 200 "));
         },
     )
     .await;
@@ -276,12 +276,12 @@ async fn a_body_of_unknown_length_is_bounded_too() {
             "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ntransfer-encoding: chunked\r\n\r\n",
             app::MASTER
         );
-        line.say(head).await;
+        line.send(head).await;
         for _ in 0..3 {
-            line.say(format!("200\r\n{}\r\n", "x".repeat(512))).await;
+            line.send(format!("200\r\n{}\r\n", "x".repeat(512))).await;
         }
-        let heard = line.hear("request_too_large").await;
-        assert!(heard.starts_with("HTTP/1.1 413 "), "{heard}");
+        let received = line.read_until("request_too_large").await;
+        assert!(received.starts_with("HTTP/1.1 413 "), "{received}");
     })
     .await;
 }
@@ -297,11 +297,11 @@ async fn a_body_that_does_not_come() {
             )
         };
         let mut line = Line::open(listening.address).await;
-        line.say(head(100)).await;
-        let heard = line.hear_out().await;
-        assert!(heard.starts_with("HTTP/1.1 408 ") && heard.contains("\"request_timeout\""), "{heard}");
+        line.send(head(100)).await;
+        let received = line.receive_all().await;
+        assert!(received.starts_with("HTTP/1.1 408 ") && received.contains("\"request_timeout\""), "{received}");
         let mut line = Line::open(listening.address).await;
-        line.say(head(100)).await;
+        line.send(head(100)).await;
         tokio::time::sleep(Duration::from_millis(20)).await;
         drop(line);
         let rows = app.receipts(2).await;
@@ -344,9 +344,9 @@ async fn a_body_in_broken_chunks() {
         let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
         let head = "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\nauthorization: Bearer";
-        line.say(format!("{head} {}\r\n\r\nZZZ\r\n", app::MASTER)).await;
-        let heard = line.hear_out().await;
-        assert!(heard.starts_with("HTTP/1.1 400 ") && heard.contains("\"invalid_json\""), "{heard}");
+        line.send(format!("{head} {}\r\n\r\nZZZ\r\n", app::MASTER)).await;
+        let received = line.receive_all().await;
+        assert!(received.starts_with("HTTP/1.1 400 ") && received.contains("\"invalid_json\""), "{received}");
     })
     .await;
 }

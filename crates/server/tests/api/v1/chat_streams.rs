@@ -171,7 +171,7 @@ async fn a_client_that_leaves_cancels_the_call_upstream() {
         let mut body = question("drip-20");
         body["stream"] = json!(true);
         line.post_chat(&body).await;
-        line.hear("word2 ").await;
+        line.read_until("word2 ").await;
         drop(line);
         cancelled_within(&app, Duration::from_millis(100)).await;
         let rows = app.receipts(1).await;
@@ -213,9 +213,9 @@ async fn a_stop_waits_for_running_streams() {
         let mut body = question("drip-20");
         body["stream"] = json!(true);
         line.post_chat(&body).await;
-        line.hear("word1 ").await;
+        line.read_until("word1 ").await;
         listening.stop.send(true).unwrap();
-        assert!(line.hear("[DONE]").await.contains("word19 "));
+        assert!(line.read_until("[DONE]").await.contains("word19 "));
         assert_eq!(listening.serving.await.unwrap(), 0, "no connection had to be cut");
         let ready = app.get("/ready").send().await;
         assert_eq!((ready.status, &ready.json()["status"]), (503, &json!("draining")));

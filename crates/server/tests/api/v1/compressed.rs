@@ -54,7 +54,7 @@ async fn compressed_streams_are_decoded_event_by_event() {
         let mut question = app::question("text");
         question["stream"] = true.into();
         line.post_chat(&question).await;
-        line.hear("Hello").await;
+        line.read_until("Hello").await;
     })
     .await;
 }

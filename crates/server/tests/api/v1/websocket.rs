@@ -47,19 +47,19 @@ async fn the_handshake_wants_a_key_and_an_upgrade() {
     app::each(async |app| {
         let listening = app.listen().await;
         for headers in ["", "authorization: Bearer wrong\r\n"] {
-            let (head, _) = Socket::knock(listening.address, headers).await;
+            let (head, _) = Socket::handshake(listening.address, headers).await;
             assert!(head.starts_with("HTTP/1.1 401 "), "{head}");
         }
         let key = app.key_with(&["admin:read"]).await;
-        let (head, _) = Socket::knock(listening.address, &format!("authorization: Bearer {key}\r\n")).await;
+        let (head, _) = Socket::handshake(listening.address, &format!("authorization: Bearer {key}\r\n")).await;
         assert!(head.starts_with("HTTP/1.1 403 "), "{head}");
-        let (head, _) = Socket::knock(listening.address, &format!("x-api-key: {MASTER}\r\n")).await;
+        let (head, _) = Socket::handshake(listening.address, &format!("x-api-key: {MASTER}\r\n")).await;
         assert!(head.starts_with("HTTP/1.1 101 "), "{head}");
         let mut line = Line::open(listening.address).await;
-        line.say(format!("GET /v1/responses HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {MASTER}\r\nconnection: close\r\n\r\n")).await;
-        let heard = line.hear_out().await;
-        assert!(heard.starts_with("HTTP/1.1 426 "), "{heard}");
-        assert!(heard.to_lowercase().contains("\r\nupgrade: websocket\r\n"), "{heard}");
+        line.send(format!("GET /v1/responses HTTP/1.1\r\nhost: gateway\r\nauthorization: Bearer {MASTER}\r\nconnection: close\r\n\r\n")).await;
+        let received = line.receive_all().await;
+        assert!(received.starts_with("HTTP/1.1 426 "), "{received}");
+        assert!(received.to_lowercase().contains("\r\nupgrade: websocket\r\n"), "{received}");
         let (status, ..) = app.get("/v1/responses").refusal().await;
         assert_eq!(status, 426);
     })
@@ -93,8 +93,8 @@ async fn a_turn_on_every_provider() {
         }
         // As the realtime API nests it.
         let nested = json!({"type": "response.create", "response": input(MODEL, "How are you?")});
-        socket.say(&nested).await;
-        response(&socket.hear_out().await);
+        socket.send(&nested).await;
+        response(&socket.receive_all().await);
         let rows = app.receipts(UPSTREAMS.len() + 1).await;
         for (row, line) in rows.iter().zip(app.upstream.bill()) {
             assert_eq!((&row["endpoint"], &row["stream"]), (&json!("/v1/responses"), &json!(true)));
@@ -218,8 +218,8 @@ async fn a_bad_message_is_told_so_and_the_connection_stays() {
                 Some("input"),
             ),
         ] {
-            socket.say_text(text).await;
-            check_error(&socket.hear().await.unwrap(), status, Some(code), param);
+            socket.send_text(text).await;
+            check_error(&socket.receive().await.unwrap(), status, Some(code), param);
         }
         let refused = socket.ask(input("anthropic/claude-sonnet-4-5~error-429", "hi")).await;
         check_error(&refused[0], 429, None, None);
@@ -258,8 +258,8 @@ async fn a_client_that_leaves_stops_the_provider() {
         let mut socket = Socket::open(listening.address, MASTER).await;
         let mut request = input("anthropic/claude-sonnet-4-5~hang-mid-stream", "How are you?");
         request["type"] = json!("response.create");
-        socket.say(&request).await;
-        while socket.hear().await.unwrap()["type"] != "response.output_text.delta" {}
+        socket.send(&request).await;
+        while socket.receive().await.unwrap()["type"] != "response.output_text.delta" {}
         socket.close().await;
         let rows = app.receipts(1).await;
         assert_eq!(

@@ -11,7 +11,7 @@ use crate::app::{self, Call};
 
 struct Viewer {
     body: Body,
-    heard: String,
+    received: String,
 }
 
 impl Viewer {
@@ -21,15 +21,15 @@ impl Viewer {
             (response.status().as_u16(), &response.headers()["content-type"]),
             (200, &"text/event-stream".parse().unwrap())
         );
-        Self { body: response.into_body(), heard: String::new() }
+        Self { body: response.into_body(), received: String::new() }
     }
 
     /// The next event: its name, id and data; `None` at the end.
     async fn event(&mut self) -> Option<(String, u64, Value)> {
         loop {
-            if let Some((block, rest)) = self.heard.split_once("\n\n") {
+            if let Some((block, rest)) = self.received.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
-                self.heard = rest;
+                self.received = rest;
                 if block.starts_with(':') {
                     continue;
                 }
@@ -41,7 +41,7 @@ impl Viewer {
             }
             let frame = tokio::time::timeout(Duration::from_secs(10), self.body.frame()).await;
             let frame = frame.unwrap_or_else(|_| panic!("the log is silent"))?.unwrap();
-            self.heard.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
+            self.received.push_str(std::str::from_utf8(frame.data_ref().unwrap()).unwrap());
         }
     }
 }

@@ -272,7 +272,7 @@ async fn changes_at_the_same_time_do_not_undo_each_other() {
     .await;
 }
 
-/// What a key may not use, no key of its making may use.
+/// A key cannot grant access that it does not have.
 #[tokio::test]
 async fn a_limited_key_hands_its_limits_on() {
     app::each(async |app| {

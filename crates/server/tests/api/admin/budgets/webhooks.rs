@@ -17,9 +17,9 @@ use super::{BUDGETS, set};
 use crate::app::{self, TestApp, TestSettings, question};
 
 /// Sends the alerts that are due.
-async fn tell(app: &TestApp, webhooks: &Webhooks) -> Result<(), StoreError> {
+async fn send_alerts(app: &TestApp, webhooks: &Webhooks) -> Result<(), StoreError> {
     let gateway = &app.gateway;
-    alerts::tell(&gateway.budgets, &*gateway.clock, &gateway.console, webhooks).await
+    alerts::send(&gateway.budgets, &*gateway.clock, &gateway.console, webhooks).await
 }
 
 /// A webhook receiver that answers with the given statuses, then with 200.
@@ -125,7 +125,7 @@ async fn a_crossed_threshold_is_told_signed_and_once() {
         let secret = hook(&app, &receiver).await;
         let spent = spend(&app, 0.6).await;
         let webhooks = sender(&app);
-        tell(&app, &webhooks).await.unwrap();
+        send_alerts(&app, &webhooks).await.unwrap();
         assert_eq!(webhooks.deliver().await.unwrap(), 1);
 
         let received = receiver.received().remove(0);
@@ -149,7 +149,7 @@ async fn a_crossed_threshold_is_told_signed_and_once() {
 
         // The same again, from a replica and after a restart.
         let other = app.neighbour().await;
-        tell(&other, &sender(&other)).await.unwrap();
+        send_alerts(&other, &sender(&other)).await.unwrap();
         assert_eq!(webhooks.deliver().await.unwrap(), 0);
         let recent =
             app.get("/admin/api/v1/console/recent?event=budget").send().await.expect_status(200).json();
@@ -170,13 +170,13 @@ async fn a_budget_that_refuses_below_a_threshold_is_told() {
         let webhooks = sender(&app);
         app.upstream.push(answering(10_000));
         spend(&app, 0.46).await;
-        tell(&app, &webhooks).await.unwrap();
+        send_alerts(&app, &webhooks).await.unwrap();
         assert_eq!(webhooks.deliver().await.unwrap(), 0);
         let mut large = question("openai/gpt-4o");
         large["max_tokens"] = json!(16_000);
         let call = app.post("/v1/chat/completions", large).header("x-gateway-user-path", "/team/a");
         assert_eq!(call.send().await.refusal().1, "budget_exceeded");
-        tell(&app, &webhooks).await.unwrap();
+        send_alerts(&app, &webhooks).await.unwrap();
         assert_eq!(webhooks.deliver().await.unwrap(), 2);
         let thresholds: Vec<_> =
             receiver.received().iter().map(|received| received.json()["data"]["threshold"].clone()).collect();
@@ -192,7 +192,7 @@ async fn a_message_is_sent_again_until_it_is_taken() {
         hook(&app, &receiver).await;
         spend(&app, 2.0).await;
         let webhooks = sender(&app);
-        tell(&app, &webhooks).await.unwrap();
+        send_alerts(&app, &webhooks).await.unwrap();
         assert_eq!(webhooks.deliver().await.unwrap(), 2, "both thresholds");
         assert_eq!(webhooks.deliver().await.unwrap(), 0, "not at once");
         app.clock.advance(Duration::from_secs(2));

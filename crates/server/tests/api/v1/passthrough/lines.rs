@@ -44,7 +44,7 @@ async fn bodies_pass_both_ways_as_they_come() {
         let head = format!(
             "PUT /p/played/v1/upload HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {MASTER}\r\ntransfer-encoding: chunked\r\n\r\n"
         );
-        client.say(head + "5\r\nfirst\r\n").await;
+        client.send(head + "5\r\nfirst\r\n").await;
         let (mut provider, _) = loop {
             let (mut stream, peer) = listener.accept().await.unwrap();
             let mut first = [0; 3];
@@ -59,15 +59,15 @@ async fn bodies_pass_both_ways_as_they_come() {
             .write_all(b"HTTP/1.1 202 Accepted\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n4\r\none.\r\n")
             .await
             .unwrap();
-        let heard = client.hear("one.").await;
-        assert!(heard.starts_with("HTTP/1.1 202 Accepted\r\n"), "{heard}");
-        client.say("6\r\nsecond\r\n0\r\n\r\n").await;
+        let received = client.read_until("one.").await;
+        assert!(received.starts_with("HTTP/1.1 202 Accepted\r\n"), "{received}");
+        client.send("6\r\nsecond\r\n0\r\n\r\n").await;
         until(&mut provider, "second\r\n0\r\n\r\n").await;
         provider.write_all(b"4\r\ntwo.\r\n").await.unwrap();
-        client.hear("two.").await;
+        client.read_until("two.").await;
         drop(provider);
-        let heard = client.hear_out().await;
-        assert!(!heard.contains("\r\n0\r\n\r\n"), "cut without a terminator: {heard}");
+        let received = client.receive_all().await;
+        assert!(!received.contains("\r\n0\r\n\r\n"), "cut without a terminator: {received}");
         app.receipts(1).await;
     })
     .await;
@@ -80,7 +80,7 @@ async fn a_slow_client_holds_the_provider_back() {
         let listening = app.listen().await;
         let mut client = Line::open(listening.address).await;
         client
-            .say(format!("GET /p/played/file HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {MASTER}\r\n\r\n"))
+            .send(format!("GET /p/played/file HTTP/1.1\r\nhost: g\r\nauthorization: Bearer {MASTER}\r\n\r\n"))
             .await;
         let mut provider = loop {
             let (mut stream, _) = listener.accept().await.unwrap();

@@ -127,12 +127,12 @@ async fn made_elsewhere(app: &TestApp) -> String {
     let mut line = Line::open(app.upstream.address()).await;
     let body = input("gpt-4.1~text", "How are you?").to_string();
     let length = body.len();
-    line.say(format!(
+    line.send(format!(
         "POST /v1/responses HTTP/1.1\r\nhost: upstream\r\nauthorization: Bearer {UPSTREAM_KEY}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
     ))
     .await;
-    let heard = line.hear_out().await;
-    let (_, after) = heard.split_once("\"id\":\"resp_").unwrap_or_else(|| panic!("{heard}"));
+    let received = line.receive_all().await;
+    let (_, after) = received.split_once("\"id\":\"resp_").unwrap_or_else(|| panic!("{received}"));
     format!("resp_{}", after.split('"').next().unwrap())
 }
 

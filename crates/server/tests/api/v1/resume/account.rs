@@ -55,14 +55,14 @@ async fn who_leaves_while_it_is_resumed_leaves_one_receipt() {
             let mut body = Client::Chat.body(pair, "Tell me the tale.");
             body["stream"] = json!(true);
             let response = app.post("/v1/chat/completions", body).open().await;
-            let mut heard = String::new();
+            let mut received = String::new();
             let mut body = response.into_body();
             while let Ok(Some(Ok(frame))) =
                 tokio::time::timeout(std::time::Duration::from_millis(300), body.frame()).await
             {
-                heard.push_str(&String::from_utf8_lossy(frame.data_ref().unwrap()));
+                received.push_str(&String::from_utf8_lossy(frame.data_ref().unwrap()));
             }
-            assert!(heard.contains("Once") && !heard.contains("[DONE]"), "{heard}");
+            assert!(received.contains("Once") && !received.contains("[DONE]"), "{received}");
             drop(body);
             let rows = app.receipts(number + 1).await;
             let row = rows.last().unwrap();

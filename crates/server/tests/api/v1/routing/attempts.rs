@@ -57,7 +57,7 @@ async fn each_fault_has_its_recourse() {
 async fn who_asks_to_be_left_alone_is() {
     let settings = || TestSettings {
         policy: Policy {
-            retries: Retries { most: 2, longest_wait: Duration::from_millis(300) },
+            retries: Retries { max: 2, longest_wait: Duration::from_millis(300) },
             ..Policy::default()
         },
         ..TestSettings::default()
@@ -174,7 +174,7 @@ async fn nobody_waits_beyond_the_deadline() {
     .await;
 }
 
-/// What is said when nobody served is what a client can act on.
+/// The error after all targets failed is the one that the client can act on.
 #[tokio::test]
 async fn the_verdict_is_the_best_that_can_be_hoped_for() {
     each(TestSettings::default, json!({"max_retries": 0}), async |app| {

@@ -164,7 +164,7 @@ async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
     .await;
 }
 
-/// What the gateway keeps for a conversation goes on only to the model that made it.
+/// Reasoning state that the gateway stores is sent only to the model that made it.
 #[tokio::test]
 async fn stored_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
     app::each_with(TestSettings::every_dialect, async |app| {

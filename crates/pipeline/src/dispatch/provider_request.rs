@@ -15,9 +15,10 @@ use crate::services::content_encoding;
 use crate::streaming::interrupted;
 
 /// The default timeout. Requests that take the provider longer set their own.
-const PATIENCE: Duration = Duration::from_secs(60);
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
-pub struct Ask {
+/// A request to one provider, with its own timeout.
+pub struct ProviderRequest {
     pub method: Method,
     /// The path below the base URL.
     pub path: String,
@@ -26,10 +27,10 @@ pub struct Ask {
     pub format: Format,
     /// Headers in addition to those of the provider instance.
     pub headers: Vec<(HeaderName, HeaderValue)>,
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
-impl Ask {
+impl ProviderRequest {
     pub fn post() -> Self {
         Self {
             method: Method::POST,
@@ -37,23 +38,29 @@ impl Ask {
             body: Vec::new(),
             format: Format::Chat,
             headers: Vec::new(),
-            patience: PATIENCE,
+            timeout: DEFAULT_TIMEOUT,
         }
     }
 }
 
-pub async fn ask(gateway: &Gateway, instance: &str, core: &InstanceConfig, ask: Ask) -> Result<Bytes, Fault> {
+/// Sends the request and returns the body of a successful response.
+pub async fn send(
+    gateway: &Gateway,
+    instance: &str,
+    core: &InstanceConfig,
+    request: ProviderRequest,
+) -> Result<Bytes, Fault> {
     let destination =
         core.destination.clone().map_err(|reason| fault::upstream_unreachable(instance, &reason))?;
-    let request = InstanceRequest {
+    let instance_request = InstanceRequest {
         destination,
-        method: ask.method,
-        path_and_query: ask.path,
+        method: request.method,
+        path_and_query: request.path,
         accept: Accept::Document,
-        body: ask.body.into(),
+        body: request.body.into(),
     };
-    let outbound = core.outbound(request, |headers| {
-        ask.headers.into_iter().fold(headers, |all, (name, value)| all.with(name, value))
+    let outbound = core.outbound(instance_request, |headers| {
+        request.headers.into_iter().fold(headers, |all, (name, value)| all.with(name, value))
     });
     let answered = async {
         let inbound = gateway.egress.send(outbound).await;
@@ -67,13 +74,13 @@ pub async fn ask(gateway: &Gateway, instance: &str, core: &InstanceConfig, ask: 
         if status.is_success() {
             return Ok(body);
         }
-        let mut fault = formats::upstream(ask.format).read_error(status.as_u16(), &body, instance);
+        let mut fault = formats::upstream(request.format).read_error(status.as_u16(), &body, instance);
         fault.retry_after = after.or(fault.retry_after);
         gateway.scrub(&mut fault);
         Err(fault)
     };
-    match tokio::time::timeout(ask.patience, answered).await {
+    match tokio::time::timeout(request.timeout, answered).await {
         Ok(answer) => answer,
-        Err(_) => Err(fault::upstream_timeout(instance, ask.patience)),
+        Err(_) => Err(fault::upstream_timeout(instance, request.timeout)),
     }
 }

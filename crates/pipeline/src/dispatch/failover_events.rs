@@ -26,7 +26,7 @@ pub fn fallback(from: &Arc<Deployment>, to: Option<&Arc<Deployment>>, ticket: &T
         reason = ticket.receipt.last_error().unwrap_or_default(),
         "failing over to the next target"
     );
-    gateway.console.say(gateway.clock.now(), notice);
+    gateway.console.notice(gateway.clock.now(), notice);
 }
 
 /// Logs a rejected credential, even if another target then serves the call: otherwise a revoked account goes unnoticed.
