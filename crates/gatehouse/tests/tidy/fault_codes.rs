@@ -7,7 +7,7 @@ use domain::fault::FaultCode;
 use crate::tree::root;
 use crate::{check, program_files};
 
-/// Where codes are declared, and where names of other APIs have the same text.
+/// The files that declare codes, and those in which names of other APIs have the same text.
 const DECLARED: [&str; 5] = [
     "crates/domain/src/fault",
     "crates/wire/src/formats/",

@@ -1,4 +1,4 @@
-//! The invariants of the house, held by a test: floors, the one place for each thing, names, sizes, first lines.
+//! Tests of the invariants of the source tree: layers, dependencies, names, file sizes and doc comments.
 
 #![expect(clippy::unwrap_used, reason = "a tree that cannot be read is a failed test")]
 
@@ -35,7 +35,7 @@ const FLOORS: [(&str, &[&str]); 12] = [
     ("testkit", &["domain"]),
 ];
 
-/// Who alone may depend on what is not ours.
+/// Third-party crates that only one of our crates may depend on.
 const ALONE: [(&str, &str); 6] = [
     ("axum", "server"),
     ("utoipa-axum", "server"),

@@ -3,7 +3,7 @@
 pub struct Literal {
     pub content: String,
     pub line: usize,
-    /// Where its quotes are in the code.
+    /// The position of its quotes in the code.
     start: usize,
     end: usize,
 }
