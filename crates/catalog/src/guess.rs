@@ -53,7 +53,7 @@ mod tests {
     use crate::table;
 
     #[test]
-    fn names_say_what_a_model_is_for() {
+    fn the_mode_is_guessed_from_the_model_name() {
         for (model, expected) in [
             ("gpt-9", Mode::Chat),
             ("my-model", Mode::Chat),

@@ -67,7 +67,7 @@ type Key = (String, String);
 type CostFunction<'a> = &'a dyn Fn(&[(&str, u64)], bool) -> Option<(i64, i64)>;
 
 #[test]
-fn the_data_file_is_what_its_sources_say() {
+fn the_data_file_matches_its_sources() {
     let merged = render(&merge());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/data/models.csv");
     #[expect(clippy::disallowed_methods, reason = "a developer's switch of this test")]

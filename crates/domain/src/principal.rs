@@ -131,7 +131,7 @@ mod tests {
     use crate::scope::Area;
 
     #[test]
-    fn the_master_key_may_do_everything_and_belongs_nowhere() {
+    fn the_master_key_has_every_scope_and_no_path() {
         let master = Principal::Master;
         for action in [Action::Read, Action::Write] {
             let areas = Area::ALL.iter().map(|area| Scope::Admin(Some(*area), action));

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn scopes_grant_what_they_say() {
+    fn scopes_grant_their_area_and_action() {
         check("inference", "inference", true);
         check("inference", "admin:usage:read", false);
         check("admin:read", "admin:usage:read", true);

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_secret_shows_nothing() {
+    fn a_secret_is_masked_in_debug_output() {
         let secret = Secret::new("sk-very-secret-1234");
         assert_eq!(format!("{secret:?}"), "***");
         assert_eq!(serde_json::to_string(&secret).unwrap(), "\"***\"");

@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn a_patch_keeps_what_is_absent_and_clears_what_is_null() {
+    fn a_patch_keeps_absent_fields_and_clears_null_fields() {
         let stored = serde_json::json!({"name": "a", "limits": [1], "note": "x"});
         let patch = Patch(parse(br#"{"limits": [2], "note": null, "created_at": "then"}"#).unwrap());
         let merged = patch.merged(Some(&stored), &["created_at"]).unwrap();

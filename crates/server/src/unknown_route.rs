@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn slips_are_answered_with_the_route_that_was_meant() {
+    fn misspelled_routes_suggest_the_nearest() {
         for (path, meant) in [
             ("/chat/completions", "/v1/chat/completions"),
             ("/v1/chat/completion", "/v1/chat/completions"),
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn apis_that_are_not_served_say_what_to_use() {
+    fn unsupported_apis_name_the_alternative() {
         let images = message("/v1/images/generations");
         assert!(images.contains("`/p/{provider}/images/generations`"), "{images}");
         assert!(message("/v1/assistants").ends_with("Use `/v1/responses`."));

@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_threshold_is_told_once_with_its_message() {
+    async fn a_threshold_queues_one_message() {
         for_each_backend(|store| async move {
             let outbox = store.outbox();
             let alert = Alert { budget: "/|3600".into(), window_start: at(0), threshold: 0.8, at: at(5) };

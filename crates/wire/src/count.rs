@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_count_is_believed_when_it_can_be() {
+    fn implausible_counts_are_rejected() {
         let read = |text: &str| {
             let mut caveats = Vec::new();
             (count("n", text.as_bytes(), &mut caveats), caveats.join(""))

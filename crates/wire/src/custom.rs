@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_wrapped_comes_back() {
+    fn custom_input_round_trips() {
         for text in ["", "ls -l", "a \"quoted\"\nline", "{\"input\":1}"] {
             assert_eq!(unwrap(&wrap(text)), text);
         }

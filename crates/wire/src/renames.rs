@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_fits_is_left_alone() {
+    fn a_name_that_fits_is_unchanged() {
         let mut fitted = prompt("read_file");
         let renames = Renames::fit(&mut fitted, Format::Chat);
         assert!(renames.0.is_empty());

@@ -40,7 +40,7 @@ fn each_vendor_is_sent_what_it_takes() {
 }
 
 #[test]
-fn streams_are_followed() {
+fn streams_are_decoded() {
     for (name, stream) in fixtures("streams") {
         let mut splitter = Splitter::new(1 << 16);
         splitter.push(stream.clone());

@@ -123,7 +123,7 @@ pub fn data_of(stream: &[u8]) -> Vec<Value> {
 }
 
 #[test]
-fn a_stream_says_what_the_whole_answer_says() {
+fn streamed_and_whole_answers_are_equal() {
     for name in ["everything", "sparse", "refusal", "only_the_end"] {
         let events = decode_stream(&fixture(&format!("streams/{name}.sse")), &[]).unwrap();
         check_order(&events);

@@ -6,7 +6,7 @@ use super::*;
 use crate::table;
 
 #[test]
-fn ids_tell_their_family() {
+fn model_ids_map_to_families() {
     for (model, expected) in [
         ("gpt-5", "gpt-5"),
         ("gpt-5-mini-2025-08-07", "gpt-5"),
@@ -57,7 +57,7 @@ fn ids_tell_their_family() {
 }
 
 #[test]
-fn what_has_no_family() {
+fn unknown_and_non_text_models_have_no_family() {
     for model in [
         "",
         "my-model",
@@ -98,7 +98,7 @@ fn the_catalogue_has_families() {
 
 proptest! {
     #[test]
-    fn a_size_or_a_date_changes_nothing(index in 0..table::all_rows().len(), tail in "-(8b|70b|mini|2025-01-31|20250131|latest)") {
+    fn sizes_and_dates_do_not_change_the_family(index in 0..table::all_rows().len(), tail in "-(8b|70b|mini|2025-01-31|20250131|latest)") {
         let model = table::all_rows()[index].model;
         prop_assert_eq!(family(&format!("{model}{tail}")), family(model));
     }

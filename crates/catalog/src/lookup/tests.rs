@@ -38,7 +38,7 @@ fn a_model_listed_only_with_dates_is_found_without_one() {
 }
 
 #[test]
-fn what_is_left_of_an_id_without_its_date() {
+fn dates_are_stripped_from_model_ids() {
     for (model, expected) in [
         ("gpt-4o-2024-08-06", "gpt-4o"),
         ("claude-3-haiku-20240307", "claude-3-haiku"),

@@ -118,7 +118,7 @@ fn check_of(price: &Price, billable: Billable, input: i64, output: i64) {
 }
 
 #[test]
-fn tokens_alone_cost_the_same_either_way() {
+fn both_cost_functions_agree_on_tokens() {
     let tokens = Tokens { input: 1_000, cache_read: 500, output: 200, reasoning: 50, ..Tokens::default() };
     let billable = Billable { tokens, ..Billable::default() };
     assert_eq!(cost_of(&every_kind(), &billable), cost(&every_kind(), &tokens));
@@ -150,7 +150,7 @@ fn hand_computed_figures() {
 }
 
 #[test]
-fn what_is_not_tokens_is_counted_by_its_own_measure() {
+fn images_audio_and_characters_are_priced_by_their_own_unit() {
     let price = every_kind();
     check_of(&price, Billable { images: 3, ..Billable::default() }, 1_000_000, 120_000_000);
     let sound = Billable { input_sound: Duration::from_millis(90_500), ..Billable::default() };

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sealed_state_comes_back_exactly_and_a_native_one_is_left_alone() {
+    fn sealed_state_round_trips_and_native_state_is_unchanged() {
         let opaque = Opaque {
             origin: Origin { format: Format::Gemini, model: "m".into() },
             data: "äöü+/=\n".into(),

@@ -174,7 +174,7 @@ mod tests {
     use crate::canon::{Opaque, Origin};
 
     #[test]
-    fn a_reply_taken_apart_is_gathered_whole_again() {
+    fn a_reply_round_trips_through_events() {
         let opaque = Opaque {
             origin: Origin { format: Format::Messages, model: "m".into() },
             data: "sig".into(),

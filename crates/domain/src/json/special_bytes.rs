@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_byte_is_judged_alike_at_every_place() {
+    fn special_bytes_are_found_at_every_offset() {
         for byte in 0..=u8::MAX {
             for filler in [b'x', 0xff, b' '] {
                 for at in 0..200 {

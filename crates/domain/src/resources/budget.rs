@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_says_what_it_is_for() {
+    fn budget_names_round_trip() {
         let key = BudgetKey {
             user_path: UserPath::parse("/team/a").unwrap(),
             period: Period::DAILY,

@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_break_is_told_so_that_one_can_find_it() {
+    fn a_chain_break_is_reported_with_its_position() {
         let broken = AuditBreak {
             kind: "changed",
             chain: "c1".into(),

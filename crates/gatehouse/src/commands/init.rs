@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_loads_with_every_default() {
+    fn the_written_file_loads_with_all_defaults() {
         let directory = tempfile::tempdir().unwrap();
         let written = run(directory.path(), false, &Fixed(1)).unwrap();
         assert_eq!(written.len(), 2);
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_overwritten_unasked() {
+    fn existing_files_are_not_overwritten() {
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join(".env"), "mine").unwrap();
         let fault = run(directory.path(), false, &Fixed(1)).unwrap_err();

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_blocked_sink_stops_nobody_and_what_is_dropped_is_counted() {
+    fn a_blocked_sink_drops_and_counts_lines_without_blocking() {
         let _alone = DROPS.lock().unwrap();
         let (open, gate) = mpsc::channel();
         let (written, lines) = mpsc::channel();

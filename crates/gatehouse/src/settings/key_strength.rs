@@ -27,7 +27,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn weak_keys_are_told_apart() {
+    fn weak_keys_are_recognized() {
         for (key, weak) in [
             ("short", true),
             ("fifteen-letters", true),

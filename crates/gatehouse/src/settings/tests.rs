@@ -57,7 +57,7 @@ fn source(settings: &Settings, path: &str) -> SettingSource {
 }
 
 #[test]
-fn nothing_configured_is_every_default() {
+fn an_empty_configuration_has_all_defaults() {
     let settings = case().settings();
     assert_eq!((settings.server.host.as_str(), settings.server.port), ("127.0.0.1", 8080));
     assert_eq!(settings.server.body_size_limit, ByteSize(10 << 20));
@@ -96,7 +96,7 @@ fn the_environment_wins_over_the_file_over_defaults() {
 }
 
 #[test]
-fn dotenv_stands_below_the_environment() {
+fn the_environment_overrides_dotenv() {
     let case = case()
         .file(".env", "PORT=9000\nHOST=0.0.0.0\nGATEWAY_CONFIG=other.yaml\n")
         .file("other.yaml", "log: {level: debug}\n");
@@ -341,7 +341,7 @@ fn near_misses_in_the_environment_are_warnings() {
 }
 
 #[test]
-fn the_docs_are_what_the_table_says() {
+fn the_settings_docs_match_the_table() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/settings.md");
     if process_environment().contains_key("UPDATE_DOCS") {
         std::fs::write(path, settings_markdown()).unwrap();

@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_is_nothing() {
+    fn an_empty_file_has_no_settings() {
         for text in ["", "\n", "# only a comment\n"] {
             assert_eq!(parse(text).unwrap().content, Content::Null, "{text:?}");
         }

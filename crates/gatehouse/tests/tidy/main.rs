@@ -158,7 +158,7 @@ fn the_environment_is_read_in_settings_only() {
 }
 
 #[test]
-fn a_file_says_in_its_first_line_what_it_is_for() {
+fn files_start_with_a_doc_comment() {
     let silent = |file: &File| {
         let first = file.source.lines().next().unwrap_or_default();
         first.strip_prefix("//! ").is_none_or(|words| words.trim().is_empty())

@@ -122,7 +122,7 @@ fn comments_go_and_literals_are_seen() {
 }
 
 #[test]
-fn comparisons_are_told_from_data() {
+fn comparisons_and_data_are_distinguished() {
     let check = |source: &str, expected: bool| {
         let text = Text::read(source);
         assert_eq!(text.literals[0].is_compared(&text), expected, "{source}");

@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn a_conversation_that_goes_on_has_a_known_prefix() {
+    fn a_continued_conversation_has_a_known_prefix() {
         let prefixes = ReportedPrefixes::default();
         let first =
             r#"{"role":"user","content":[{"type":"text","text":"a","cache_control":{"type":"ephemeral"}}]}"#;

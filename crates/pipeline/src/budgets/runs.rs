@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_idle_run_is_forgotten_and_its_place_is_used_again_one_reading_later() {
+    fn an_idle_run_is_removed_and_its_slot_reused() {
         let at = Timestamp::from_seconds;
         let mut runs = Runs::default();
         let (first, second): (Arc<str>, Arc<str>) = ("a".into(), "b".into());

@@ -97,7 +97,7 @@ fn other_rules_from_before_the_turn_keep_what_is_held_after_it() {
 }
 
 #[test]
-fn a_clock_that_goes_ahead_and_back_finds_its_window_again() {
+fn windows_survive_clock_jumps() {
     let mut state = state(vec![rule("/a", Period::HOURLY, 10)], 100);
     let spend = |state: &mut BudgetState, second: i64, cost: i64| {
         let number = state.hold(scope("/a", second), Some(Nanos(cost))).unwrap();
@@ -151,7 +151,7 @@ fn a_call_older_than_every_window_counts_in_the_one_in_force() {
 }
 
 #[test]
-fn a_reset_forgets_what_arrived_before_it() {
+fn a_reset_excludes_calls_that_arrived_before_it() {
     let mut state = state(vec![rule("/a", Period::DAILY, 10)], 0);
     let call = state.hold(scope("/a", 5), Some(Nanos(10))).unwrap();
     let reset = Rule { last_reset_at: Some(at(100)), ..rule("/a", Period::DAILY, 10) };
@@ -250,7 +250,7 @@ fn refuse(state: &mut BudgetState, scope: BudgetScope, worst: i64) {
 }
 
 #[test]
-fn what_is_left_and_what_may_be_done_is_told_with_a_refusal() {
+fn a_refusal_names_the_remaining_budget_and_the_options() {
     let policy = |on_tight, on_exhausted, downgrade_to: Option<&str>| BudgetPolicy {
         on_tight,
         on_exhausted,

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clients_request_id_is_kept_only_when_it_is_harmless() {
+    fn only_safe_client_request_ids_are_kept() {
         let accept = |text: &str| RequestId::accept(HeaderValue::from_str(text).ok().as_ref()).is_some();
         assert!(accept("abc-123"));
         assert!(!accept("two words"));
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_path_that_cannot_be_read_is_not_taken_for_none() {
+    fn an_invalid_user_path_is_rejected() {
         let read_user_path = |name: &'static str, value: &[u8]| {
             let mut headers = HeaderMap::new();
             headers.insert(name, HeaderValue::from_bytes(value).unwrap());

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_without_its_scheme_is_told_so() {
+    fn a_key_without_a_scheme_is_rejected_with_a_hint() {
         for (value, has_hint) in [
             ("gk_abc", true),
             (" gk_abc ", true),

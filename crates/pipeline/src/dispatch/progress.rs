@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_an_answer_that_had_begun_and_was_lost_is_owed() {
+    fn only_started_and_lost_answers_are_charged() {
         let begun = || {
             let progress = Progress::default();
             progress.begin();

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_be_a_credential_is_masked() {
+    fn possible_credentials_are_masked() {
         let vendor = wire::vendors::list().iter().find(|vendor| !vendor.headers.is_empty()).unwrap();
         let (fixed, fixed_value) = vendor.headers[0];
         let mut secret = HeaderValue::from_static("Bearer sk-1");

@@ -182,7 +182,7 @@ proptest! {
     }
 
     #[test]
-    fn a_bucket_ends_with_what_was_really_consumed(
+    fn a_bucket_settles_to_the_actual_consumption(
         calls in vec((0u64..2000, 0u64..2000, 0u64..2000), 1..40), order in any::<u64>(),
     ) {
         let mut bucket = TokenBucket::default();
@@ -205,7 +205,7 @@ proptest! {
 }
 
 #[test]
-fn a_bucket_is_open_above_zero_and_says_how_long_until_then() {
+fn a_bucket_admits_above_zero_and_reports_the_wait() {
     let mut bucket = TokenBucket::default();
     bucket.set_limit(600);
     bucket.charge(599);
@@ -222,7 +222,7 @@ fn a_bucket_is_open_above_zero_and_says_how_long_until_then() {
 }
 
 #[test]
-fn what_has_refilled_is_not_credited_again() {
+fn refilled_tokens_are_not_credited_twice() {
     let mut bucket = TokenBucket::default();
     bucket.set_limit(1000);
     let mut old = bucket.charge(1000);
@@ -286,7 +286,7 @@ fn estimates_follow_the_mean_of_a_key_and_model() {
 }
 
 #[test]
-fn cache_reads_count_only_where_the_key_says_so() {
+fn cache_reads_count_only_if_the_key_enables_it() {
     for (count_cached, expected) in [(false, 10_000 - 150), (true, 10_000 - 950)] {
         let limiter = Limiter::default();
         let limits = RateLimits { count_cached, ..tokens_per_minute(10_000) };
@@ -333,7 +333,7 @@ fn the_limit_that_takes_longest_refuses() {
 }
 
 #[test]
-fn the_tightest_limit_is_told() {
+fn the_tightest_limit_is_reported() {
     let limits =
         RateLimits { tokens_per_minute: Some(1000), max_parallel_requests: Some(1), ..per_minute(4) };
     let mut counts = Counts::default();
@@ -385,7 +385,7 @@ fn changed_limits_hold_at_once_and_keep_the_counts() {
 }
 
 #[test]
-fn a_permit_gives_back_its_place_and_its_tokens_however_it_ends() {
+fn a_dropped_permit_releases_its_slot_and_tokens() {
     let limiter = Limiter::default();
     let key = key("k", RateLimits { tokens_per_minute: Some(100), ..parallel(1) });
     let remaining = || limiter.look(&key, seconds(1)).iter().map(|one| one.remaining).collect::<Vec<_>>();
@@ -425,7 +425,7 @@ fn idle_keys_are_forgotten() {
 }
 
 #[test]
-fn a_look_leaves_no_trace() {
+fn a_preview_consumes_nothing() {
     let limiter = Limiter::default();
     let status = limiter.look(&key("k", per_minute(5)), seconds(1))[0];
     assert_eq!((status.remaining, status.reset, status.wait), (5, Duration::ZERO, None));

@@ -43,7 +43,7 @@ fn a_leading_version_is_dropped_once() {
 }
 
 #[test]
-fn what_could_lead_elsewhere_is_refused() {
+fn path_traversal_is_refused() {
     for raw in [
         "..",
         "../admin",

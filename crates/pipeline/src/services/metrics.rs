@@ -324,7 +324,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_page_ends_once_and_names_what_is_counted() {
+    fn the_metrics_page_has_one_end_marker() {
         let metrics = Metrics::default();
         metrics.record(None, &Receipt { status: 401, ..Receipt::default() });
         let page = metrics.render(Readings(vec![Reading::gauge("gatehouse_journal_lag_bytes", "Lag", 7.0)]));

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bodies_are_not_kept_and_memory_has_an_end() {
+    fn pending_receipts_drop_bodies_and_are_bounded() {
         let unwritten = PendingReceipts::default();
         let audit = Audited { request_body: Some("x".repeat(1 << 18)), ..Audited::default() };
         unwritten.keep(Receipt { audit: Some(Box::new(audit)), ..Receipt::default() }, ShardId::SHARED);

@@ -27,7 +27,7 @@ fn cases() -> u64 {
 }
 
 #[tokio::test]
-async fn what_is_explained_is_what_happens() {
+async fn explanations_match_the_calls() {
     let ground = Ground::new().await;
     let mut tally = Tally::default();
     for case in 0..cases() {

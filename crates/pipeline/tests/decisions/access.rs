@@ -37,7 +37,7 @@ fn permits(routes: &Routes, (instance, model): (&str, &str), path: &str, default
 }
 
 #[test]
-fn overrides_say_who_may_use_a_model() {
+fn overrides_restrict_models_by_user_path() {
     let off = || json!({"enabled": false});
     let (gpt, eu) = (("openai", "gpt-5"), ("openai-eu", "gpt-5"));
     type Case<'a> = (&'a [(&'a str, Value)], (&'a str, &'a str), &'a str, [bool; 2]);

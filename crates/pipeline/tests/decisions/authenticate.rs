@@ -53,7 +53,7 @@ fn check(token: Option<&str>, needed: &str, expected: Result<&str, (u16, &str)>)
 }
 
 #[test]
-fn a_caller_is_who_its_key_says() {
+fn the_principal_is_found_by_its_key() {
     check(Some(MASTER), "inference", Ok("master"));
     check(Some(MASTER), "admin:write", Ok("master"));
     check(Some("plain"), "inference", Ok("key_plain"));
@@ -78,7 +78,7 @@ proptest! {
 
     /// A digest is not a credential: read access to the database does not allow calls.
     #[test]
-    fn a_digest_opens_nothing(raw in "[a-z]{1,20}") {
+    fn a_digest_is_not_accepted_as_a_key(raw in "[a-z]{1,20}") {
         let digest: String = auth_key::digest(&raw).iter().map(|byte| format!("{byte:02x}")).collect();
         prop_assert!(identify(&with_keys(vec![key(&raw)]), &digest, NOW).is_err());
         prop_assert!(identify(&with_keys(vec![key(&raw)]), &raw, NOW).is_ok());

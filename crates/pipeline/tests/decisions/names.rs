@@ -134,7 +134,7 @@ fn names_come_before_models_and_lead_in_no_circle() {
 }
 
 #[test]
-fn a_key_bound_to_a_pool_goes_nowhere_else() {
+fn a_key_bound_to_a_pool_cannot_use_other_targets() {
     let bound =
         |pool: &str| Principal::Key(Arc::new(KeyFacts { provider_pool: Some(pool.into()), ..key("bound") }));
     for (pool, model, expected) in [
@@ -153,7 +153,7 @@ fn a_key_bound_to_a_pool_goes_nowhere_else() {
 }
 
 #[test]
-fn what_stands_in_is_as_the_mode_says() {
+fn fallback_targets_follow_the_mode() {
     let rule = |from: &str, to: &[&str]| (from.to_owned(), to.iter().map(|&to| to.to_owned()).collect());
     let off = || Fallback { mode: FallbackMode::Off, rules: vec![rule("fast", &["east/gpt-5"])] };
     check(&Principal::Master, off(), "best", Ok(&["west/gpt-5"]));

@@ -66,7 +66,7 @@ fn the_instances_own_price_wins_over_its_types() {
 }
 
 #[test]
-fn what_is_not_named_stays_and_half_a_price_is_none() {
+fn unnamed_price_fields_stay_and_incomplete_prices_are_none() {
     let plain = routes_with(&[]);
     let before = plain.instances["openai"].deployment("gpt-5").unwrap();
     let routes = routes_with(&[
@@ -85,7 +85,7 @@ fn what_is_not_named_stays_and_half_a_price_is_none() {
 }
 
 #[test]
-fn a_provider_that_is_gone_still_has_its_prices() {
+fn prices_of_removed_providers_are_kept() {
     let routes = routes_with(&[("gone/own", json!({"input_per_mtok": 2, "output_per_mtok": 0}))]);
     let tokens = Tokens { input: 1_000_000, output: 5, ..Tokens::default() };
     let pricing = routes.pricing("gone", "vllm", "own");
@@ -112,7 +112,7 @@ fn without_a_token_there_is_no_charge() {
 }
 
 #[test]
-fn what_has_no_price_may_be_refused() {
+fn unpriced_models_are_refused_if_configured() {
     let snapshot = with_routes(routes_with(&[("yard/own", json!({"per_request": 0}))]));
     let (principal, root) = (Principal::Master, UserPath::root());
     for (denied, instance, model, expected) in [

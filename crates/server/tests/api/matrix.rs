@@ -82,7 +82,7 @@ impl Operation {
 }
 
 #[tokio::test]
-async fn every_route_admits_exactly_whom_it_says() {
+async fn every_route_admits_exactly_its_scopes() {
     app::each(async |app| {
         let expired = json!({"name": "expired", "scopes": all_scopes(), "expiry": "2020-01-01T00:00:00Z"});
         let (_, expired_key) = app.key(expired).await;
@@ -337,7 +337,7 @@ async fn only_a_handful_of_routes_is_open_to_everybody() {
 
 /// Routes that are not in the document are named one by one; a new one must be thought about here.
 #[test]
-fn what_is_outside_the_document_is_known() {
+fn routes_outside_the_document_are_listed() {
     let router = include_str!("../../src/router.rs");
     let outside: Vec<&str> = router
         .split(".route(")

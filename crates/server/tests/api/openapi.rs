@@ -21,7 +21,7 @@ async fn the_document_is_served_as_it_is_made() {
 }
 
 #[test]
-fn every_operation_says_what_it_answers() {
+fn every_operation_documents_its_answers() {
     let document = document();
     assert!(document["openapi"].as_str().unwrap().starts_with("3."));
     let mut outline = String::new();

@@ -29,7 +29,7 @@ fn alone(needs_provider: bool) -> TestSettings {
 }
 
 #[tokio::test]
-async fn failing_providers_are_told() {
+async fn failing_providers_degrade_readiness() {
     let both = || TestSettings { loopback_listener: true, ..TestSettings::default() };
     app::each_with(both, async |app| {
         failing_provider(&app).await;
@@ -62,7 +62,7 @@ async fn failing_providers_are_told() {
 }
 
 #[tokio::test]
-async fn a_full_disk_is_told_before_a_call_meets_it() {
+async fn a_full_disk_degrades_readiness() {
     app::each(async |app| {
         assert_eq!(ready(&app).await.1["journal"], "ok");
         let probe = app.data_directory().join(".write-probe");

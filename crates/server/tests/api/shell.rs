@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::app::{self, Line, TestSettings};
 
 #[tokio::test]
-async fn what_is_not_there() {
+async fn unknown_routes_answer_404() {
     app::each(async |app| {
         for path in ["/nothing", "/v1", "/v1/", "/admin/api/v1/nothing", "/v1/images", "//"] {
             let found = app.get(path).refusal().await;
@@ -125,7 +125,7 @@ async fn refused_credentials_are_not_worth_a_retry() {
 
 /// nginx buffers a proxied answer unless it is told not to.
 #[tokio::test]
-async fn proxies_are_told_not_to_buffer_streams() {
+async fn streams_disable_proxy_buffering() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let body = |model: &str| {
             json!({"model": model, "stream": true, "max_tokens": 64,
@@ -243,7 +243,7 @@ async fn other_origins() {
 }
 
 #[tokio::test]
-async fn metrics_name_what_is_counted() {
+async fn metrics_list_every_counter() {
     app::each(async |app| {
         app.chat("gpt-4o").send().await.expect_status(200);
         app.chat("error-500").send().await.expect_status(500);
@@ -279,7 +279,7 @@ async fn strangers_cannot_grow_the_metrics_page() {
 }
 
 #[tokio::test]
-async fn both_protocols_are_spoken_on_one_port() {
+async fn http1_and_http2_share_one_port() {
     app::each(async |app| {
         let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;
@@ -319,7 +319,7 @@ impl http_body::Body for Explosive {
 }
 
 #[tokio::test]
-async fn a_panic_is_an_answer_and_disturbs_nobody() {
+async fn a_panic_answers_500_and_other_calls_continue() {
     app::each(async |app| {
         for path in ["/v1/chat/completions", "/admin/api/v1/auth-keys"] {
             let request = http::Request::post(path)

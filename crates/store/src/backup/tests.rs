@@ -36,7 +36,7 @@ async fn restored(directory: &Path) -> Store {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_backup_under_load_loses_nothing_and_doubles_nothing() {
+async fn a_backup_under_load_has_no_gaps_or_duplicates() {
     let (source, target) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let database = source.path().join("gatehouse.db");
     let store = open_store(Backend::Sqlite { path: database.clone() }).await;

@@ -51,7 +51,7 @@ async fn with_one(store: &Store) -> Collection<Provider> {
 }
 
 #[tokio::test]
-async fn a_document_comes_back_as_it_was_put() {
+async fn a_document_round_trips() {
     for_each_backend(|store| async move {
         let providers = store.collection::<Provider>();
         assert_eq!(providers.get("a").await.unwrap(), None);
@@ -67,7 +67,7 @@ async fn a_document_comes_back_as_it_was_put() {
 }
 
 #[tokio::test]
-async fn each_way_of_writing_refuses_what_it_must() {
+async fn each_write_mode_rejects_conflicts() {
     for_each_backend(|store| async move {
         let providers = with_one(&store).await;
         let again = providers.put(&provider("a"), Write::Create, "m", None).await;
@@ -109,7 +109,7 @@ async fn if_match_lets_only_the_known_revision_pass() {
 }
 
 #[tokio::test]
-async fn what_is_referred_to_stays_and_the_referrers_are_named() {
+async fn referenced_documents_cannot_be_deleted() {
     for_each_backend(|store| async move {
         let providers = with_one(&store).await;
         let pools = store.collection::<Pool>();
@@ -128,7 +128,7 @@ async fn what_is_referred_to_stays_and_the_referrers_are_named() {
 }
 
 #[tokio::test]
-async fn the_change_log_tells_everything_but_secrets() {
+async fn the_change_log_has_everything_but_secrets() {
     for_each_backend(|store| async move {
         let providers = with_one(&store).await;
         let changed = Provider { base_url: "https://example.com".into(), ..provider("a") };
@@ -198,7 +198,7 @@ async fn a_secret_is_nowhere_in_the_database() {
 }
 
 #[tokio::test]
-async fn a_broken_document_is_broken_alone() {
+async fn a_broken_document_does_not_affect_others() {
     for_each_database(|backend| async move {
         let store = open(backend.clone()).await;
         let providers = with_one(&store).await;
@@ -225,7 +225,7 @@ async fn a_broken_document_is_broken_alone() {
 }
 
 #[tokio::test]
-async fn a_row_that_is_not_text_is_broken_alone() {
+async fn a_row_that_is_not_text_does_not_affect_others() {
     for_each_backend(|store| async move {
         if store.backend_name() != "sqlite" {
             return;
@@ -319,7 +319,7 @@ async fn writers_wait_for_each_other_and_revisions_have_no_gap() {
 }
 
 #[tokio::test]
-async fn storage_that_is_away_is_said_to_be_away() {
+async fn unreachable_storage_is_reported() {
     for_each_backend(|store| async move {
         store.close().await;
         let error = store.documents().revision().await.unwrap_err();

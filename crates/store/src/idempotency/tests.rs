@@ -52,7 +52,7 @@ async fn save(keys: &Idempotency) {
 }
 
 #[tokio::test]
-async fn one_call_has_the_key_and_the_others_hear_of_it() {
+async fn a_key_is_claimed_by_one_call() {
     for_each_database(|backend| async {
         let clock = Hand::at(NOW);
         let store = open_with(backend, KEY, clock.clone()).await;
@@ -121,7 +121,7 @@ async fn the_claim_of_a_dead_process_lapses_and_that_of_a_living_one_does_not() 
 }
 
 #[tokio::test]
-async fn any_bytes_come_back_as_they_were_and_what_is_too_much_is_remembered_as_such() {
+async fn stored_answers_round_trip_and_too_large_ones_are_marked() {
     for_each_backend(|store| async move {
         let keys = store.idempotency();
         let bodies: [&[u8]; 4] = [b"{\"a\":\"\xc3\xbc\"}", b"nul \0 inside", b"\xff\xfe no text", b""];
@@ -166,7 +166,7 @@ async fn of_many_at_once_one_has_the_key() {
 }
 
 #[tokio::test]
-async fn a_key_that_somebody_has_is_not_given_twice_because_nobody_can_look() {
+async fn a_claimed_key_is_not_claimed_twice_without_storage() {
     let clock = Hand::at(NOW);
     let directory = tempfile::tempdir().unwrap();
     let backend = crate::Backend::Sqlite { path: directory.path().join("store.db") };
@@ -208,7 +208,7 @@ async fn a_key_that_is_taken_anew_while_it_is_forgotten_stays_taken() {
 }
 
 #[tokio::test]
-async fn without_storage_this_process_alone_is_asked() {
+async fn without_storage_only_this_process_is_checked() {
     for_each_backend(|store| async move {
         store.close().await;
         let keys = store.idempotency();

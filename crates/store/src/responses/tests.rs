@@ -84,7 +84,7 @@ impl Running {
 }
 
 #[tokio::test]
-async fn what_is_put_is_seen_at_once_here_and_soon_elsewhere() {
+async fn a_stored_response_is_visible_at_once_here_and_soon_elsewhere() {
     for_each_database(|backend| async move {
         let (here, there) = (open(backend.clone()).await, open(backend).await);
         let running = run(&here);
@@ -104,7 +104,7 @@ async fn what_is_put_is_seen_at_once_here_and_soon_elsewhere() {
 }
 
 #[tokio::test]
-async fn the_writer_goes_on_after_it_had_nothing_to_do() {
+async fn the_writer_continues_after_idling() {
     for_each_backend(|store| async move {
         let running = run(&store);
         for id in ["a", "b", "c"] {
@@ -140,7 +140,7 @@ async fn freeze(store: &Store) -> Writing {
 }
 
 #[tokio::test]
-async fn while_storage_is_frozen_what_waits_is_seen_and_then_it_is_written() {
+async fn pending_writes_are_visible_and_written_after_an_outage() {
     for_each_database(|backend| async move {
         let (blocker, store) = (open(backend.clone()).await, open_impatient(backend).await);
         let lock = freeze(&blocker).await;
@@ -178,7 +178,7 @@ async fn storage_that_stays_away_holds_up_the_stop_for_a_few_seconds_only() {
 }
 
 #[tokio::test]
-async fn storage_that_is_away_is_said_to_be_away() {
+async fn unreachable_storage_is_reported() {
     for_each_backend(|store| async move {
         let responses = store.responses();
         responses.put(following("b", "a"));
@@ -250,7 +250,7 @@ async fn only_its_owner_and_an_admin_find_it() {
 }
 
 #[tokio::test]
-async fn what_must_not_or_cannot_be_kept_is_not() {
+async fn responses_that_must_not_be_stored_are_not_stored() {
     for_each_backend(|store| async move {
         let responses = store.responses();
         responses.put(StoredResponse { usable: false, ..response("private") });
@@ -297,7 +297,7 @@ async fn what_must_not_or_cannot_be_kept_is_not() {
 }
 
 #[tokio::test]
-async fn what_is_deleted_does_not_come_back() {
+async fn deleted_responses_do_not_return() {
     for_each_backend(|store| async move {
         let responses = store.responses();
         responses.put(response("waiting"));
@@ -337,7 +337,7 @@ async fn what_is_deleted_does_not_come_back() {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_not_seen_and_then_not_there() {
+async fn expired_responses_are_hidden_and_then_deleted() {
     for_each_database(|backend| async move {
         let clock = Hand::at(NOW);
         let store = open_with(backend, KEY, clock.clone()).await;
@@ -404,7 +404,7 @@ enum Operation {
 }
 
 #[tokio::test]
-async fn in_any_order_of_acts_the_last_word_counts() {
+async fn the_last_of_any_writes_wins() {
     let act = prop_oneof![
         4 => (0u8..5, any::<u16>()).prop_map(|(id, text)| Operation::Put(id, text)),
         2 => (0u8..5).prop_map(Operation::Delete),

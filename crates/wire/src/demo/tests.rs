@@ -51,7 +51,7 @@ fn it_echoes_and_counts() {
 }
 
 #[test]
-fn a_stream_says_what_the_whole_says() {
+fn streamed_and_whole_answers_are_equal() {
     let whole = whole(&json!({"messages": user("a  b\nc")}));
     let chunks = chunks(
         &json!({"messages": user("a  b\nc"), "stream": true, "stream_options": {"include_usage": true}}),

@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_members_are_named() {
         let good = json!({"content": {"parts": [{"text": "a"}]}});
         let other = json!({"content": {"parts": [{"text": "a"}]}, "outputDimensionality": 3});
         for (surface, body, param) in [

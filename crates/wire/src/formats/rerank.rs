@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_asked_must_hold_together() {
+    fn invalid_rerank_requests_are_rejected() {
         for (fields, param) in [
             (r#""query":"q","documents":["a","b"],"top_n":2"#, None),
             (r#""query":"q","documents":[{"text":"a"}],"return_documents":true"#, None),

@@ -137,7 +137,7 @@ fn a_key_comes_once_however_it_is_written() {
 }
 
 #[test]
-fn what_is_no_object_is_named() {
+fn values_that_are_no_object_are_rejected() {
     assert_eq!(refused(b"[1]"), ScanError::NotAnObject);
     assert_eq!(refused(b"\"x\""), ScanError::NotAnObject);
     assert_eq!(refused(b""), ScanError::Empty);
@@ -165,7 +165,7 @@ fn lengths_are_of_the_text_not_its_escapes() {
 
 /// Strings of every length with a special byte at every position: the block, word and tail searches must agree.
 #[test]
-fn every_special_byte_is_seen_wherever_it_stands() {
+fn special_bytes_are_found_at_every_position() {
     for length in 0..80 {
         for at in 0..length {
             for (special, valid) in

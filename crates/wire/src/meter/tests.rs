@@ -103,7 +103,7 @@ fn a_stream_sent_as_an_array_or_as_lines_is_read() {
 }
 
 #[test]
-fn what_only_looks_like_usage_is_not_taken() {
+fn members_named_like_usage_are_ignored() {
     for body in [
         r#"{"text":"\"usage\":{\"prompt_tokens\":1,\"completion_tokens\":1}"}"#,
         r#"{"a":{"usage":{"prompt_tokens":1,"completion_tokens":1}}}"#,
@@ -150,7 +150,7 @@ fn memory_is_bounded_whatever_passes() {
 
 proptest! {
     #[test]
-    fn chunking_changes_nothing(
+    fn chunk_boundaries_do_not_change_the_result(
         which in 0usize..6,
         cuts in proptest::collection::vec(0usize..2000, 0..60),
     ) {
@@ -244,7 +244,7 @@ fn an_answer_is_complete_once_only_usage_can_follow() {
 }
 
 #[test]
-fn a_response_tells_its_status_and_what_else_was_made() {
+fn a_response_has_its_status_and_created_objects() {
     let queued = metered(JSON, br#"{"id":"resp_1","status":"queued","conversation":{"id":"conv_1"}}"#);
     assert_eq!((queued.id.as_deref(), queued.status.as_deref()), (Some("resp_1"), Some("queued")));
     let batch = metered(JSON, br#"{"id":"batch_1","output_file_id":"file-1","error_file_id":null}"#);

@@ -81,7 +81,7 @@ fn shapes_other_than_openais_are_read() {
 }
 
 #[test]
-fn raw_pages_are_never_shown() {
+fn html_error_pages_are_not_forwarded() {
     for body in ["<html>502 Bad Gateway</html>", "", "\u{0}\u{1}", r#"{"error":"<!doctype html>"}"#] {
         let fault = read_error(502, body.as_bytes(), "acme");
         assert_eq!(fault.message, "The provider 'acme' answered with status 502 and no readable error.");

@@ -36,7 +36,7 @@ fn removal_takes_the_right_comma() {
 }
 
 #[test]
-fn insertion_knows_whether_a_comma_is_needed() {
+fn insertion_adds_a_comma_only_if_needed() {
     let insert = |body, removals: &[usize]| {
         patched(body, |patch, object| {
             patch.insert_member(object, "\"x\":0");

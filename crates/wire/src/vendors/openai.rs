@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn generations_are_told_by_their_number() {
+    fn generations_are_recognized_by_number() {
         for (model, thinks) in [
             ("gpt-4o", false),
             ("gpt-4.1-mini", false),

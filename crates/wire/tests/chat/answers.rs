@@ -69,7 +69,7 @@ fn answers_are_read_in_all_their_shapes() {
 }
 
 #[test]
-fn what_is_no_answer_is_the_providers_fault() {
+fn invalid_answers_are_the_providers_fault() {
     for (body, code) in [
         (json!({"choices": []}), "upstream_invalid_response"),
         (json!({"nothing": 1}), "upstream_invalid_response"),
@@ -147,7 +147,7 @@ fn streams_are_written_as_clients_know_them() {
 }
 
 #[test]
-fn every_reason_to_stop_has_a_word() {
+fn every_stop_reason_is_mapped() {
     let refusal = || Part::from(Content::Refusal("No.".into()));
     for (stop, parts, word) in [
         (StopReason::EndTurn, vec![Part::text("a")], "stop"),

@@ -155,7 +155,7 @@ fn roles_and_limits_are_called_as_the_vendor_calls_them() {
 }
 
 #[test]
-fn efforts_are_said_in_words_the_model_knows() {
+fn efforts_use_the_models_values() {
     let effort = |effort| Reasoning { enabled: Some(true), effort: Some(effort), ..Reasoning::default() };
     let off = Reasoning { enabled: Some(false), ..Reasoning::default() };
     let budget = |budget| Reasoning { enabled: Some(true), budget: Some(budget), ..Reasoning::default() };
@@ -207,7 +207,7 @@ fn sampling_is_clamped_or_left_out_and_named() {
 }
 
 #[test]
-fn schemas_go_natively_or_by_a_tool_or_in_words() {
+fn schemas_are_sent_natively_by_a_tool_or_as_text() {
     let mut prompt = plain();
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}}});
     prompt.output = Some(OutputFormat::Schema {
@@ -238,7 +238,7 @@ fn schemas_go_natively_or_by_a_tool_or_in_words() {
 }
 
 #[test]
-fn a_choice_among_tools_hides_the_others_where_it_cannot_be_said() {
+fn an_inexpressible_tool_choice_hides_the_other_tools() {
     let tool = |name: &str| Tool::Function(FunctionTool { name: name.into(), ..FunctionTool::default() });
     let mut prompt = plain();
     prompt.tools = vec![tool("a"), tool("b")];

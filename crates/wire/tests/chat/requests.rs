@@ -86,7 +86,7 @@ fn functions_of_old_become_tools_with_ids_of_their_own() {
 }
 
 #[test]
-fn results_in_a_row_share_a_turn_and_words_do_not() {
+fn consecutive_results_share_a_turn_and_texts_do_not() {
     let prompt = parse(&json!({"messages": [
         {"role": "user", "content": "a"}, {"role": "user", "content": "b"},
         {"role": "assistant", "tool_calls": [{"id": "1", "function": {"name": "f", "arguments": ""}}, {"id": "2", "type": "function", "function": {"name": "g", "arguments": "{}"}}]},

@@ -227,7 +227,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_prompt_that_is_written_is_read_as_it_was(prompt in prompt()) {
+    fn encoded_prompts_parse_to_the_same_prompt(prompt in prompt()) {
         let encoded = encode(&prompt, "openrouter", "m");
         prop_assert!(encoded.dropped.is_empty(), "{:?}", encoded.dropped);
         let mut body: serde_json::Value = serde_json::from_slice(&encoded.body).unwrap();
@@ -236,14 +236,14 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_that_is_rendered_is_decoded_as_it_was(reply in reply()) {
+    fn rendered_replies_decode_to_the_same_reply(reply in reply()) {
         let body = formats::client(Format::Chat).render(&reply, &mut rendering(false));
         let read = formats::upstream(Format::Chat).decode(&body, &mut decoding(None)).unwrap();
         prop_assert_eq!(Reply { raw_usage: Bytes::new(), ..read }, reply);
     }
 
     #[test]
-    fn a_stream_that_is_narrated_is_followed_to_the_same_reply(reply in reply(), size in 1usize..64) {
+    fn rendered_streams_decode_to_the_same_reply(reply in reply(), size in 1usize..64) {
         let bytes = render_stream(&reply.clone().into_events(), rendering(true));
         let chunks = bytes.chunks(size).map(Bytes::copy_from_slice);
         let events = decode_stream(chunks, decoding(None)).unwrap();
@@ -253,7 +253,7 @@ proptest! {
 
     /// A client that echoes a reply in full keeps the state of every thinking block and call.
     #[test]
-    fn a_client_that_echoes_a_reply_loses_nothing(reply in reply()) {
+    fn echoed_replies_parse_completely(reply in reply()) {
         let body = formats::client(Format::Chat).render(&reply, &mut rendering(false));
         let body: serde_json::Value = serde_json::from_slice(&body).unwrap();
         let echo = json!({"messages": [{"role": "user", "content": "Hi"}, body["choices"][0]["message"]]});
@@ -275,7 +275,7 @@ proptest! {
     }
 
     #[test]
-    fn usage_that_is_written_is_read_as_it_was(reply in reply()) {
+    fn written_usage_reads_back(reply in reply()) {
         if let Some(usage) = reply.usage {
             let written = chat::write_usage(&usage).to_string();
             prop_assert_eq!(chat::read_usage(written.as_bytes()).unwrap(), usage);

@@ -82,7 +82,7 @@ fn calls(deltas: &[&str]) -> Vec<(String, String, String)> {
 }
 
 #[test]
-fn calls_are_told_apart_by_whatever_there_is() {
+fn calls_are_distinguished_by_index_or_id() {
     let two = |one: &str, other: &str| {
         vec![
             (one.to_owned(), "f".to_owned(), "{\"a\":1}".to_owned()),
@@ -140,7 +140,7 @@ fn calls_are_told_apart_by_whatever_there_is() {
 }
 
 #[test]
-fn thoughts_words_and_calls_may_take_turns() {
+fn reasoning_text_and_calls_may_alternate() {
     let deltas = [
         r#"{"role":"assistant","content":"","reasoning":"a","reasoning_details":[{"type":"reasoning.text","text":"a","index":0}]}"#,
         r#"{"reasoning":"b","reasoning_details":[{"type":"reasoning.text","text":"b","index":0}]}"#,
@@ -195,7 +195,7 @@ fn the_stand_in_for_a_schema_is_the_text() {
 }
 
 #[test]
-fn ends_and_breaks_are_told_apart() {
+fn complete_and_interrupted_streams_are_distinguished() {
     let text = delta(r#"{"content":"a"}"#);
     let code = |parts: &[&str]| {
         decode_stream([stream(parts)], decoding(None))

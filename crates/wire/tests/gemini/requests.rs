@@ -246,7 +246,7 @@ fn signatures_go_back_only_to_their_model() {
 }
 
 #[test]
-fn thinking_is_told_as_the_model_takes_it() {
+fn thinking_settings_fit_the_model() {
     let config = |reasoning: Reasoning, model: &str| {
         let prompt = Prompt { reasoning: Some(reasoning), ..hello(Format::Messages) };
         body(&prompt, model)["generationConfig"]["thinkingConfig"].clone()
@@ -350,7 +350,7 @@ fn a_schema_is_native_unless_tools_are_beside_it() {
 }
 
 #[test]
-fn what_cannot_be_said_is_named_in_the_clients_words() {
+fn dropped_parameters_have_the_clients_names() {
     let mut prompt = hello(Format::Chat);
     prompt.stop = (0..7).map(|at| format!("s{at}")).collect();
     prompt.sampling = Sampling { seed: Some(1 << 40), temperature: Some(9.0), ..Sampling::default() };

@@ -225,7 +225,7 @@ fn reply() -> impl Strategy<Value = Reply> {
 
 proptest! {
     #[test]
-    fn a_prompt_comes_back(prompt in prompt()) {
+    fn prompts_round_trip(prompt in prompt()) {
         let encoded = encoded(&prompt, MODEL);
         prop_assert!(encoded.dropped.is_empty(), "{:?}", encoded.dropped);
         let text = String::from_utf8_lossy(&encoded.body).into_owned();
@@ -234,14 +234,14 @@ proptest! {
     }
 
     #[test]
-    fn a_reply_comes_back_whole(reply in reply()) {
+    fn replies_round_trip(reply in reply()) {
         let body = client().render(&reply, &mut rendering());
         let back = upstream().decode(&body, &mut decoding()).unwrap();
         prop_assert_eq!(Reply { raw_usage: Bytes::new(), ..back }, reply);
     }
 
     #[test]
-    fn a_reply_comes_back_in_pieces(reply in reply()) {
+    fn streamed_replies_round_trip(reply in reply()) {
         let (events, fault) = followed([narrated(reply.clone())]);
         prop_assert_eq!(fault, None);
         let mut collector = Collector::default();

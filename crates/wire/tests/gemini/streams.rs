@@ -29,7 +29,7 @@ fn shown(events: &[Event]) -> String {
 }
 
 #[test]
-fn streams_are_followed() {
+fn streams_are_decoded() {
     for (name, stream) in given::fixtures("streams") {
         let (events, fault) = followed([stream]);
         let fault = fault
@@ -120,7 +120,7 @@ fn a_whole_answer_is_decoded() {
 }
 
 #[test]
-fn reasons_are_told_apart() {
+fn stop_reasons_are_distinguished() {
     let stop = |reason: &str| {
         let body = json!({"candidates": [{"content": {"parts": [{"text": "x"}]}, "finishReason": reason}]});
         upstream().decode(body.to_string().as_bytes(), &mut decoding()).unwrap().stop

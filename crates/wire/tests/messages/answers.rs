@@ -51,7 +51,7 @@ fn the_call_of_the_stand_in_is_the_text() {
 }
 
 #[test]
-fn what_cannot_be_read_is_the_providers_fault() {
+fn unreadable_answers_are_the_providers_fault() {
     for body in [
         "",
         "<html>",

@@ -37,7 +37,7 @@ fn the_canonical_view_of_each_client() {
 }
 
 #[test]
-fn results_are_a_turn_of_their_own_before_the_users_words() {
+fn tool_results_form_a_turn_before_the_users_text() {
     let prompt = parse(&json!({"messages": [
         {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "look", "input": {"x": 1.5}}]},
         {"role": "user", "content": [
@@ -71,7 +71,7 @@ fn transport_is_no_extra_and_nulls_are_absent() {
 }
 
 #[test]
-fn who_called_a_tool_is_kept_only_where_it_was_not_the_model() {
+fn the_caller_of_a_tool_is_kept_unless_it_is_direct() {
     let call =
         |caller: Value| json!({"type": "tool_use", "id": "a", "name": "n", "input": {}, "caller": caller});
     let parsed =
@@ -90,7 +90,7 @@ fn spliced(body: &'static str, stream: bool, expected: &str) {
 }
 
 #[test]
-fn between_two_of_the_same_format_bytes_stay_bytes() {
+fn native_requests_keep_their_bytes() {
     spliced(
         r#"{ "model": "mine/opus",  "messages":[{"role":"user","content":"x"}], "new_beta" : {"a":1.0} }"#,
         false,

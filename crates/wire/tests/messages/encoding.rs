@@ -54,7 +54,7 @@ fn check(prompt: &Prompt, model: &str, expected: Value, dropped: &[&str]) {
 }
 
 #[test]
-fn system_words_are_lifted_placed_or_marked_and_stay_in_order() {
+fn system_texts_are_lifted_placed_or_marked_in_order() {
     let prompt = chat(vec![
         text(Role::System, "One"),
         text(Role::Developer, "Two"),
@@ -230,7 +230,7 @@ fn a_turn_of_several_messages_needs_its_thought_only_at_its_beginning() {
 }
 
 #[test]
-fn hidden_thoughts_go_back_as_they_came() {
+fn redacted_thinking_is_returned_unchanged() {
     let opaque = Opaque { whole: true, ..Opaque::open("blob", Format::Messages) };
     let thought = Content::Thinking(Thinking { text: String::new(), opaque: Some(opaque) }).into();
     let turns =
@@ -301,7 +301,7 @@ fn tools_and_the_choice_among_them() {
 }
 
 #[test]
-fn every_choice_has_its_word() {
+fn every_tool_choice_is_mapped() {
     let choose = |choice, model: &str| {
         let prompt =
             Prompt { tools: vec![function("a"), function("b")], tool_choice: Some(choice), ..hello() };
@@ -360,7 +360,7 @@ fn schemas_are_native_or_a_forced_tool() {
 }
 
 #[test]
-fn media_and_what_cannot_be_carried() {
+fn media_and_unsupported_content() {
     let media = |source, media_type: Option<&str>| Media {
         source,
         media_type: media_type.map(str::to_owned),
@@ -407,7 +407,7 @@ fn the_first_mark_and_the_last_three_are_kept() {
 }
 
 #[test]
-fn the_last_word_of_the_assistant() {
+fn a_trailing_assistant_turn_is_a_prefill_or_continued() {
     let prompt =
         chat(vec![text(Role::Assistant, "Hi"), text(Role::User, "x"), text(Role::Assistant, "So \n")]);
     let (body, _) = encoded(&prompt, OLD);
@@ -441,7 +441,7 @@ fn the_rest_is_mapped_or_named() {
 }
 
 #[test]
-fn arguments_that_are_no_object_are_wrapped_and_a_failure_says_something() {
+fn non_object_arguments_are_wrapped_and_failures_have_text() {
     let odd = |arguments: &str, custom| {
         let call =
             ToolCall { id: "a".into(), name: "n".into(), arguments: arguments.into(), custom, opaque: None };

@@ -46,7 +46,7 @@ fn the_generations_differ() {
 }
 
 #[test]
-fn efforts_and_the_word_that_stops_thinking() {
+fn efforts_and_disabled_thinking() {
     for (model, wanted, taken) in [
         ("claude-sonnet-4-5", Effort::High, None),
         ("claude-opus-4-5", Effort::Max, Some(Effort::High)),

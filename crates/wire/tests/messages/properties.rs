@@ -20,7 +20,7 @@ fn without_raw(reply: Reply) -> Reply {
 
 proptest! {
     #[test]
-    fn what_is_encoded_parses_to_the_same(prompt in sayable()) {
+    fn encoded_requests_parse_to_the_same_prompt(prompt in sayable()) {
         let model = "claude-sonnet-4-5-20250929";
         let (body, dropped) = encoded(&prompt, model);
         accepted::check(&body, model);
@@ -29,7 +29,7 @@ proptest! {
     }
 
     #[test]
-    fn no_generation_refuses_what_is_encoded_for_it(prompt in wild()) {
+    fn every_generation_accepts_its_encoded_request(prompt in wild()) {
         for model in [
             "claude-3-5-sonnet-20241022", "claude-sonnet-4-20250514", "claude-sonnet-4-5", "claude-opus-4-6",
             "claude-opus-4-8", "claude-sonnet-5-5", "claude-opus-5-5", "another-model",
@@ -40,13 +40,13 @@ proptest! {
     }
 
     #[test]
-    fn what_is_rendered_decodes_to_the_same(reply in reply()) {
+    fn rendered_answers_decode_to_the_same_reply(reply in reply()) {
         let body = client().render(&reply, &mut rendering());
         prop_assert_eq!(without_raw(upstream().decode(&body, &mut decoding(None)).unwrap()), as_asked(reply));
     }
 
     #[test]
-    fn what_is_narrated_is_followed_to_the_same(reply in reply()) {
+    fn rendered_streams_decode_to_the_same_reply(reply in reply()) {
         let stream = render_stream(&reply.clone().into_events());
         prop_assert_eq!(without_raw(collect(&decode_stream(&[stream], None).unwrap())), as_asked(reply));
     }

@@ -120,7 +120,7 @@ fn the_stream_as_it_is_written() {
 }
 
 #[test]
-fn what_the_client_echoes_comes_back_to_its_maker() {
+fn echoed_state_returns_to_its_provider() {
     let mut message = rendered(&reply());
     let turn = json!({"role": "assistant", "content": message["content"].take()});
     let prompt = parse(&json!({"messages": [{"role": "user", "content": "x"}, turn]})).unwrap();
@@ -164,7 +164,7 @@ fn a_refusal_is_text_with_its_reason() {
 }
 
 #[test]
-fn every_stop_reason_has_its_word() {
+fn every_stop_reason_is_mapped() {
     for (stop, word, sequence) in [
         (StopReason::EndTurn, "end_turn", None),
         (StopReason::MaxTokens, "max_tokens", None),
@@ -183,7 +183,7 @@ fn every_stop_reason_has_its_word() {
 }
 
 #[test]
-fn usage_that_comes_after_the_reason_is_still_told_with_it() {
+fn usage_after_the_stop_reason_is_sent_with_it() {
     let usage = Usage { tokens: Tokens { input: 7, output: 9, ..Tokens::default() }, ..Usage::default() };
     let stream = render_stream(&[
         Event::Begin { id: None, model: None },
@@ -234,7 +234,7 @@ fn a_broken_answer_ends_with_an_error_and_no_clean_end() {
 }
 
 #[test]
-fn each_piece_leaves_at_once() {
+fn events_are_rendered_without_delay() {
     let mut renderer = client().renderer(rendering());
     let mut out = BytesMut::new();
     for event in reply().into_events() {

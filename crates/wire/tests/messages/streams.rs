@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::{collect, decode_stream, fixtures};
 
 #[test]
-fn streams_are_followed() {
+fn streams_are_decoded() {
     for (name, stream) in fixtures("streams") {
         let events = decode_stream(&[stream], None).unwrap();
         insta::assert_debug_snapshot!(format!("stream_{name}"), events);
@@ -79,7 +79,7 @@ fn arguments_that_come_with_the_block_are_not_lost() {
 }
 
 #[test]
-fn blocks_are_closed_before_the_end_even_where_the_provider_forgets() {
+fn open_blocks_are_closed_before_the_end() {
     let [delta, end] = finish("max_tokens");
     let events = [start(), open(0, json!({"type": "text", "text": "Hi"})), delta, end];
     let events = decode_stream(&[stream(&events)], None).unwrap();
@@ -119,7 +119,7 @@ fn broken_streams_are_the_providers_fault() {
 }
 
 #[test]
-fn what_is_new_is_passed_over() {
+fn unknown_events_are_ignored() {
     let [delta, end] = finish("end_turn");
     let events = [json!({"type": "ping"}), start(), json!({"type": "something_new"}), delta, end];
     assert_eq!(decode_stream(&[stream(&events)], None).unwrap().len(), 5);

@@ -51,7 +51,7 @@ fn a_native_body_changes_in_three_places_only() {
 }
 
 #[test]
-fn what_was_said_in_a_row_is_one_turn() {
+fn consecutive_items_form_one_turn() {
     let prompt = parse(&json(&fixture("clients/codex.json"))).unwrap();
     let roles: Vec<Role> = prompt.turns.iter().map(|turn| turn.role).collect();
     use Role::{Assistant, Developer, System, Tool as Results, User};
@@ -87,7 +87,7 @@ fn transport_is_never_extra_and_the_rest_is_kept() {
 }
 
 #[test]
-fn a_shell_the_provider_knows_keeps_its_results() {
+fn a_supported_shell_tool_keeps_its_results() {
     let items = json!([
         {"role": "user", "content": "x"},
         {"type": "local_shell_call", "call_id": "c", "action": {}},

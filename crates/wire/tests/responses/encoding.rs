@@ -15,7 +15,7 @@ fn prompt(format: Format) -> Prompt {
 }
 
 #[test]
-fn what_cannot_be_said_is_named_in_the_clients_words() {
+fn dropped_parameters_have_the_clients_names() {
     let mut chat = prompt(Format::Chat);
     chat.stop = vec!["x".into()];
     chat.choices = 2;
@@ -46,7 +46,7 @@ fn what_cannot_be_said_is_named_in_the_clients_words() {
 }
 
 #[test]
-fn reasoning_is_told_in_words_the_target_takes() {
+fn reasoning_uses_the_targets_values() {
     let effort = |format, reasoning: Reasoning| {
         let mut prompt = prompt(format);
         prompt.reasoning = Some(reasoning);
@@ -68,7 +68,7 @@ fn reasoning_is_told_in_words_the_target_takes() {
 }
 
 #[test]
-fn the_frame_of_a_request_is_what_the_api_wants() {
+fn the_request_has_the_members_of_the_api() {
     let mut chat = prompt(Format::Chat);
     chat.max_output = Some(5);
     chat.turns.insert(0, Turn::new(Role::System, vec![Part::text("a"), Part::text("b")]));

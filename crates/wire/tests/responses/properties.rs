@@ -192,7 +192,7 @@ fn comparable(reply: Reply) -> Reply {
 
 proptest! {
     #[test]
-    fn any_cutting_of_a_stream_says_the_same(cuts in vec(0usize..400, 0..60)) {
+    fn streams_decode_the_same_at_any_chunk_boundaries(cuts in vec(0usize..400, 0..60)) {
         for name in ["everything", "sparse"] {
             let stream = fixture(&format!("streams/{name}.sse"));
             prop_assert_eq!(decode_stream(&stream, &cuts).unwrap(), decode_stream(&stream, &[]).unwrap());
@@ -200,21 +200,21 @@ proptest! {
     }
 
     #[test]
-    fn a_prompt_written_is_read_as_it_was(prompt in prompts()) {
+    fn encoded_prompts_parse_to_the_same_prompt(prompt in prompts()) {
         let encoded = encode_for(&prompt, "gpt-4.1");
         prop_assert_eq!(encoded.dropped.names(), &[] as &[String]);
         prop_assert_eq!(parse(&json(&encoded.body)).unwrap(), prompt);
     }
 
     #[test]
-    fn a_reply_rendered_is_decoded_as_it_was(reply in replies()) {
+    fn rendered_replies_decode_to_the_same_reply(reply in replies()) {
         let body = client().render(&reply, &mut rendering(&[], json!({})));
         let read = upstream().decode(&body, &mut decoding()).unwrap();
         prop_assert_eq!(comparable(read), reply);
     }
 
     #[test]
-    fn a_reply_told_is_followed_as_it_was(reply in replies(), cuts in vec(0usize..300, 0..20)) {
+    fn rendered_streams_decode_to_the_same_reply(reply in replies(), cuts in vec(0usize..300, 0..20)) {
         let stream = render_stream(&reply.clone().into_events(), rendering(&[], json!({})));
         let events = decode_stream(&stream, &cuts).unwrap();
         check_order(&events);

@@ -71,7 +71,7 @@ fn a_stream_has_every_event_and_ends_as_the_whole() {
 }
 
 #[test]
-fn defaults_stand_where_the_client_said_nothing() {
+fn unset_parameters_have_defaults() {
     let body = json(&client().render(&Reply::default(), &mut rendering(&[], json!({}))));
     assert_eq!(
         body,
@@ -164,7 +164,7 @@ fn state_survives_the_client() {
 }
 
 #[test]
-fn state_that_comes_after_its_call_finds_it_too() {
+fn state_after_its_call_is_matched() {
     let block = Block::ToolCall { id: "c".into(), name: "f".into(), custom: false, opaque: None };
     let late = state(Format::Gemini, "late");
     let events = [

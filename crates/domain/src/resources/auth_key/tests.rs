@@ -57,7 +57,7 @@ fn only_so_many_values_are_valid_at_once() {
 }
 
 #[test]
-fn a_limit_is_a_number_that_somebody_could_mean() {
+fn implausible_limits_are_rejected() {
     let limited = |requests_per_minute| RateLimits { requests_per_minute, ..RateLimits::default() };
     for (limit, fits) in [
         (None, true),

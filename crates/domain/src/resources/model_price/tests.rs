@@ -12,7 +12,7 @@ fn read(body: Value) -> ModelPrice {
 }
 
 #[test]
-fn what_is_no_price_is_refused_by_its_field() {
+fn invalid_prices_are_rejected_with_their_field() {
     for (body, param) in [
         (json!({}), "input_per_mtok"),
         (json!({"input_per_mtok": -1}), "input_per_mtok"),
@@ -52,7 +52,7 @@ fn base() -> Price {
 }
 
 #[test]
-fn only_what_is_named_is_replaced() {
+fn only_named_fields_are_replaced() {
     let own = read(json!({"output_per_mtok": 0.000_007, "per_request": 0.5}));
     let expected = Price { output: Rate(7_000), per_request: Some(500_000_000), ..base() };
     assert_eq!(own.over(Some(&base())), Some(expected));
@@ -65,7 +65,7 @@ fn only_what_is_named_is_replaced() {
 }
 
 #[test]
-fn without_a_base_it_must_say_enough() {
+fn a_price_without_a_base_must_be_complete() {
     for (body, complete) in [
         (json!({"input_per_mtok": 1}), false),
         (json!({"output_per_mtok": 1, "cached_input_per_mtok": 1}), false),
@@ -80,7 +80,7 @@ fn without_a_base_it_must_say_enough() {
 
 proptest! {
     #[test]
-    fn a_price_that_is_shown_reads_back_as_it_was(
+    fn a_shown_price_reads_back(
         rates in proptest::array::uniform10(0i64..1_000_000_000_000), flat in proptest::array::uniform4(0i64..1_000_000_000_000),
         tier in (0u64..1_000_000, 0i64..1_000_000_000, 0i64..1_000_000_000),
     ) {

@@ -24,7 +24,7 @@ fn archive_of(directory: &Path, files: &[(&str, &str)]) -> PathBuf {
 }
 
 #[test]
-fn what_was_packed_is_unpacked() {
+fn an_archive_round_trips() {
     let directory = tempfile::tempdir().unwrap();
     let files = [(DATABASE, "rows"), (SEGMENT, "receipts"), (ENCRYPTION_KEY, "key")];
     let archive = archive_of(directory.path(), &files);

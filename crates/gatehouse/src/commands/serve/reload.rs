@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_told_apart_by_whether_they_need_a_restart() {
+    fn changes_that_need_a_restart_are_recognized() {
         let old = load("server: {port: 9000, master_key: gm_one}\nlog: {level: info}\n");
         let same = load("log:\n  level: info\nserver:\n  master_key: gm_one\n  port: 9000\n");
         assert_eq!(Changes::between(&old, &same), Changes::default());

@@ -113,7 +113,7 @@ fn one_is_the_only_one() {
 }
 
 #[test]
-fn primary_fallback_goes_as_named_and_leaves_the_absent_for_last() {
+fn primary_fallback_keeps_the_order_and_puts_unavailable_targets_last() {
     let targets = targets(5);
     let choice = among(Strategy::PrimaryFallback, &targets);
     assert_eq!(order(&choice, call(7)), [0, 1, 2, 3, 4]);
@@ -127,7 +127,7 @@ fn primary_fallback_goes_as_named_and_leaves_the_absent_for_last() {
 }
 
 #[test]
-fn who_is_not_health_aware_keeps_the_order() {
+fn strategies_without_health_keep_the_order() {
     let targets = targets(3);
     cool(&targets[0]);
     let Choice::Among(mut group) = among(Strategy::PrimaryFallback, &targets) else { unreachable!() };
@@ -219,7 +219,7 @@ fn least_loaded_counts_calls_under_way_and_draws_between_equals() {
 }
 
 #[test]
-fn latency_tries_the_unknown_then_goes_by_what_it_measured() {
+fn latency_strategy_tries_unmeasured_targets_first() {
     let targets = targets(3);
     let choice = among(Strategy::Latency, &targets);
     answer(&targets[0], 300, 5);

@@ -80,7 +80,7 @@ fn failures_in_a_row_and_shares_of_a_window_open() {
 }
 
 #[test]
-fn what_left_the_window_counts_no_more() {
+fn calls_outside_the_window_are_not_counted() {
     let health = target();
     for _ in 0..4 {
         for _ in 0..3 {
@@ -154,7 +154,7 @@ fn clients_that_leave_change_nothing() {
 }
 
 #[test]
-fn what_comes_late_from_before_says_nothing() {
+fn late_results_from_before_a_state_change_are_ignored() {
     let health = target();
     let hanging: Vec<_> = (0..10).map(|_| admit(&health, at(0))).collect();
     for _ in 0..5 {
@@ -228,7 +228,7 @@ fn rules_can_be_set_at_any_time() {
 }
 
 #[test]
-fn figures_follow_what_is_reported() {
+fn health_figures_follow_the_reports() {
     let health = target();
     assert_eq!((health.latency_ewma(), health.p95_first_byte(), health.error_rate()), (None, None, 0.0));
     for millis in 1..=19 {

@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_said_changes_nothing_and_copies_nothing() {
+    fn an_empty_override_changes_and_copies_nothing() {
         for text in ["{}", r#"{"display_name": "Sonnet"}"#, r#"{"capabilities": {"telepathy": true}}"#] {
             assert_eq!(adjusted(None, &metadata(text), "x"), None, "{text}");
             let found = adjusted(Some(known()), &metadata(text), "claude-sonnet-4-5");
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_said_changes() {
+    fn only_overridden_facts_change() {
         let overrides = metadata(
             r#"{"context_window": 9000, "capabilities": {"tools": false, "web_search": true, "x": true}}"#,
         );
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_nobody_lists_gets_what_is_said_and_no_price() {
+    fn an_unlisted_model_gets_the_override_and_no_price() {
         let found = adjusted(None, &metadata(r#"{"max_output_tokens": 100}"#), "own-embedder").unwrap();
         assert_eq!((found.mode, found.max_output_tokens), (Mode::Embedding, Some(100)));
         assert_eq!((found.context_window, &found.price), (None, &None));

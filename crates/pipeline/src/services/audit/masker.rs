@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_held_that_cannot_become_a_secret() {
+    fn text_that_cannot_become_a_secret_is_not_buffered() {
         let mut masker = Scrubber::new(["sk-12345678"]).masker();
         assert_eq!(masker.mask("data: {}\n\n".into(), false), "data: {}\n\n");
         assert_eq!(masker.mask("key sk-1".into(), false), "key ");
@@ -137,7 +137,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn chunks_change_nothing(text in "[ab]{0,60}", cuts in proptest::collection::vec(0_usize..60, 0..6)) {
+        fn chunk_boundaries_do_not_change_the_result(text in "[ab]{0,60}", cuts in proptest::collection::vec(0_usize..60, 0..6)) {
             let scrubber = Scrubber::new(["abababab", "ababababb", "bbabababab", "aaaaaaaa"]);
             let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(text.len())).collect();
             cuts.extend([0, text.len()]);

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_its_name_gives_away_is_hidden() {
+    fn members_with_secret_names_are_masked() {
         for (text, expected) in [
             (r#"{"api_key": "abc", "n": 1}"#, r#"{"api_key": "***", "n": 1}"#),
             (r#"{"a":{"Authorization":"Bearer x\"y"}}"#, r#"{"a":{"Authorization":"***"}}"#),

@@ -154,7 +154,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_hide_nothing() {
+    fn escaped_secrets_are_masked() {
         let scrubber = Scrubber::new(["sk-12345678", "with/slash", "geländer"]);
         for (text, expected) in [
             (r#"{"a":"sk\u002d12345678"}"#, r#"{"a":"***"}"#),
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn a_masked_body_is_as_long_as_it_was() {
+    fn masking_keeps_the_length() {
         let scrubber = Scrubber::new(["sk-12345678"]);
         let masked = scrubber.mask(Bytes::from_static(b"{\"said\": \"sk-12345678\"}"));
         assert_eq!(masked, "{\"said\": \"***********\"}");
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_taken_out_wherever_they_stand() {
+    fn secrets_are_masked_at_every_position() {
         let scrubber = Scrubber::new(["sk-12345678", "sk-12345678-long", "quo\"te\\d", "short"]);
         for (text, expected) in [
             ("key sk-12345678.", "key ***."),

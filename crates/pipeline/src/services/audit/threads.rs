@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_says_the_same_is_the_same() {
+    fn equal_turns_have_equal_hashes() {
         let plain = chat(json!([{"role": "user", "content": "a"}]));
         let system = chat(json!([{"role": "system", "content": "now"}, {"role": "user", "content": "a"}]));
         let parts = chat(json!([{"role": "user", "content": [{"type": "text", "text": "a"}]}]));

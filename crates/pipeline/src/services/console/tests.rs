@@ -44,7 +44,7 @@ fn ids_count_up_from_one_and_the_order_is_that_of_the_events() {
 }
 
 #[test]
-fn a_reader_that_is_overtaken_learns_how_much_it_missed() {
+fn an_overtaken_reader_gets_the_number_of_missed_events() {
     let console = console_with(CAPACITY + 20);
     let batch = console.read(5);
     assert_eq!((batch.missed, batch.events.len()), (15, MAX_BATCH));
@@ -160,7 +160,7 @@ proptest! {
 
     /// A reader gets each event once and in order, or learns that it missed it, whatever happens between two reads.
     #[test]
-    fn what_is_not_seen_is_counted(bursts in proptest::collection::vec(0usize..900, 1..12)) {
+    fn missed_events_are_counted(bursts in proptest::collection::vec(0usize..900, 1..12)) {
         let console = Console::default();
         let (mut position, mut accounted) = (0, 0);
         for burst in bursts {
@@ -200,7 +200,7 @@ async fn soon<T>(waiting: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_sleeps_through_an_event() {
+async fn every_listener_is_woken_by_an_event() {
     const EVENTS: u64 = 200;
     let (console, tracker) = (Arc::new(Console::default()), TaskTracker::new());
     let watching: Vec<_> = (0..50).map(|_| tracker.spawn(watch(console.clone(), EVENTS))).collect();
@@ -253,7 +253,7 @@ async fn cost(watchers: usize) -> Duration {
 }
 
 #[tokio::test]
-async fn a_thousand_who_watch_cost_a_call_no_more_than_one() {
+async fn a_call_costs_the_same_with_a_thousand_listeners() {
     let (alone, watched) = (cost(0).await, cost(1000).await);
     let bound = alone * 10 + Duration::from_micros(5);
     assert!(watched < bound, "{watched:?} with a thousand watching, {alone:?} with none");

@@ -83,7 +83,7 @@ fn step() -> impl Strategy<Value = Step> {
 proptest! {
     /// After any sequence of changes, a value authenticates only its own key, and only until it expires.
     #[test]
-    fn values_end_when_they_were_told_to(steps in proptest::collection::vec(step(), 1..40)) {
+    fn rotated_key_values_expire_in_time(steps in proptest::collection::vec(step(), 1..40)) {
         let mut keys = Keys::default();
         let mut documents: [Option<AuthKey>; 3] = Default::default();
         // Owner and end of every value ever issued.

@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn an_end_alone_is_content_and_no_answer() {
+    fn a_finish_event_alone_is_content_but_no_answer() {
         let finish = Event::Finish { reason: StopReason::EndTurn };
         check(&[
             (Event::Begin { id: None, model: None }, [false; 3]),

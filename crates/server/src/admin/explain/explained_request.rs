@@ -92,7 +92,7 @@ mod tests {
 
     /// Every explained route must be served.
     #[test]
-    fn what_is_explained_is_served() {
+    fn every_explained_path_is_served() {
         let document = crate::router::document();
         for endpoint in EXPLAINED {
             let item = document.paths.paths.get(endpoint.path);

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_of_the_connection_is_gone_on_from() {
+    fn a_response_of_the_connection_can_be_continued() {
         let last = Turn { id: "resp_1".into(), items: vec!["[1]".into(), "[]".into()] };
         let message =
             |id: &str| format!(r#"{{"type":"response.create","previous_response_id":"{id}","input":[2]}}"#);

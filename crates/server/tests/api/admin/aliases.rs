@@ -172,7 +172,7 @@ async fn an_alias_does_not_lead_to_an_alias() {
 }
 
 #[tokio::test]
-async fn what_is_in_use_stays() {
+async fn records_in_use_cannot_be_deleted() {
     each_furnished(async |app| {
         app.put(format!("{PATH}/our/fast"), json!({"target": "openai/text"})).send().await.expect_status(201);
         let combo = json!({"selectors": ["our/fast", "second/text"]});

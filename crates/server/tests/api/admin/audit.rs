@@ -40,7 +40,7 @@ async fn entries(app: &TestApp, count: usize) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn switched_off_it_says_so_and_keeps_nothing() {
+async fn a_disabled_audit_log_is_reported_and_records_nothing() {
     app::each(async |app| {
         app.chat("text").send().await.expect_status(200);
         for path in [LOG, EXPORT, STREAM, CONVERSATION, "/admin/api/v1/audit/log/x"] {
@@ -164,7 +164,7 @@ async fn filters_and_pages_follow_the_contract() {
 }
 
 #[tokio::test]
-async fn who_is_bound_to_a_path_sees_its_subtree_alone() {
+async fn keys_bound_to_a_path_see_only_their_subtree() {
     app::each_with(logging, async |app| {
         let scopes = json!(["inference", "admin:audit:read"]);
         let (_, team) = app.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
@@ -188,7 +188,7 @@ async fn who_is_bound_to_a_path_sees_its_subtree_alone() {
 }
 
 #[tokio::test]
-async fn an_export_is_whole_and_harmless() {
+async fn an_export_is_complete_and_escapes_formulas() {
     app::each_with(logging, async |app| {
         let mut body = question("=cmd|'/c calc'!A1");
         body["messages"][0]["content"] = json!("line one\nline two");

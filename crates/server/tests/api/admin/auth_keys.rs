@@ -132,7 +132,7 @@ async fn a_key_cannot_outgrow_its_maker() {
 }
 
 #[tokio::test]
-async fn an_admin_bound_to_a_path_stays_there() {
+async fn an_admin_bound_to_a_path_cannot_leave_it() {
     app::each(async |app| {
         let (_, team) = app.key(json!({"name": "team", "scopes": ["admin:auth-keys:write", "inference"], "user_path": "/team"})).await;
         let (outside, _) = app.key(json!({"name": "other", "user_path": "/other"})).await;
@@ -176,7 +176,7 @@ async fn a_deactivated_key_is_refused_at_once() {
 }
 
 #[tokio::test]
-async fn a_change_made_in_the_meantime_is_noticed() {
+async fn concurrent_changes_are_detected() {
     app::each(async |app| {
         let (id, key) = app.key(json!({"name": "a"})).await;
         let etag = app.get(format!("{PATH}/{id}")).send().await.header("etag").unwrap().to_owned();
@@ -233,7 +233,7 @@ async fn a_deleted_key_is_refused_at_once_and_its_usage_stays() {
 
 /// To take rights away is not to grant them.
 #[tokio::test]
-async fn whoever_writes_keys_may_end_every_key_it_sees() {
+async fn a_key_writer_can_end_every_visible_key() {
     app::each(async |app| {
         let officer = app.key_with(&["admin:auth-keys:write"]).await;
         for ending in ["deactivate", "delete"] {

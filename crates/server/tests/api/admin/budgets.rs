@@ -131,7 +131,7 @@ async fn a_budget_that_changed_meanwhile_is_not_overwritten() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_is_refused_by_field() {
+async fn invalid_budgets_are_rejected_with_their_field() {
     each(async |app| {
         let place = |rest: &str| format!("{BUDGETS}/{rest}");
         let daily = place("%2Fa/daily");
@@ -297,7 +297,7 @@ async fn a_bound_admin_has_its_subtree() {
 }
 
 #[tokio::test]
-async fn what_the_configuration_says_is_overridden_and_comes_back() {
+async fn configured_budgets_can_be_overridden_and_restored() {
     let settings =
         || TestSettings { budgets: "/=monthly:500;/team/a=daily:10,3600:2.5", ..TestSettings::enterprise() };
     app::each_with(settings, async |app| {
@@ -382,7 +382,7 @@ async fn a_window_that_is_over_begins_anew() {
 }
 
 #[tokio::test]
-async fn a_clock_that_goes_ahead_and_back_does_not_forget_what_was_spent() {
+async fn spending_survives_clock_jumps() {
     each(async |app| {
         set(&app, "/", "hourly", 10.0).await;
         app.chat("openai/gpt-4o").send().await.expect_status(200);

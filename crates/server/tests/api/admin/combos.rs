@@ -56,7 +56,7 @@ async fn a_slash_in_a_name_is_encoded() {
 }
 
 #[tokio::test]
-async fn validation_says_where_each_selector_leads() {
+async fn validation_reports_the_state_of_each_selector() {
     each_furnished(async |app| {
         let pool = json!({"members": ["openai", "second"]});
         app.put("/admin/api/v1/pools/team", pool).send().await.expect_status(201);
@@ -225,7 +225,7 @@ async fn a_race_for_a_name_has_one_winner() {
 }
 
 #[tokio::test]
-async fn what_is_in_use_stays() {
+async fn records_in_use_cannot_be_deleted() {
     each_furnished(async |app| {
         let body = json!({"name": "best", "selectors": ["openai/text", "second/text"]});
         app.post(PATH, body).send().await.expect_status(201);

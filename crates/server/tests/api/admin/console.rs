@@ -84,7 +84,7 @@ impl Viewer {
 }
 
 #[tokio::test]
-async fn a_call_is_seen_by_those_who_look_and_those_who_watch() {
+async fn a_call_is_listed_and_streamed() {
     app::each(async |app| {
         let mut viewer = Viewer::open(app.get(STREAM)).await;
         let (id, key) = app.key(json!({"name": "a", "user_path": "/team"})).await;
@@ -192,7 +192,7 @@ async fn bad_values_are_named() {
 }
 
 #[tokio::test]
-async fn who_comes_back_goes_on_where_it_was() {
+async fn a_reconnect_resumes_after_the_last_event() {
     app::each(async |app| {
         settle(&app, 5);
         let mut by_header =
@@ -216,7 +216,7 @@ async fn who_comes_back_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn what_is_gone_is_counted() {
+async fn overwritten_events_are_counted() {
     app::each(async |app| {
         settle(&app, 10);
         let mut slow = Viewer::open(app.get(STREAM).header("last-event-id", "8")).await;
@@ -251,7 +251,7 @@ async fn what_is_gone_is_counted() {
 }
 
 #[tokio::test]
-async fn changes_are_told_by_every_replica() {
+async fn every_replica_reports_configuration_changes() {
     app::each(async |app| {
         let neighbour = app.neighbour().await;
         let mut here = Viewer::open(app.get(STREAM)).await;
@@ -327,7 +327,7 @@ async fn silence_is_filled() {
 }
 
 #[tokio::test]
-async fn a_key_with_a_path_sees_what_is_below_it() {
+async fn a_key_with_a_path_sees_its_subtree() {
     app::each(async |app| {
         let body = json!({"name": "a", "scopes": ["inference", "admin:console:read"], "user_path": "/team"});
         let (_, key) = app.key(body).await;
@@ -349,7 +349,7 @@ async fn a_key_with_a_path_sees_what_is_below_it() {
 }
 
 #[tokio::test]
-async fn a_stop_does_not_wait_for_who_watches() {
+async fn a_stop_does_not_wait_for_open_watches() {
     app::each(async |app| {
         let listening = app.listen().await;
         let mut line = Line::open(listening.address).await;

@@ -139,7 +139,7 @@ async fn the_reason_for_a_translation_within_one_format_is_explained() {
 }
 
 #[tokio::test]
-async fn what_is_not_reached_is_null() {
+async fn steps_that_are_not_reached_are_null() {
     app::each(async |app| {
         for (question, expected, reached) in [
             (json!({"body": {"messages": [{"role": "user", "content": "hi"}]}}), (400, "model_required"), 2),
@@ -205,7 +205,7 @@ async fn the_key_named_is_the_caller() {
 }
 
 #[tokio::test]
-async fn who_is_bound_to_a_path_explains_below_it_only() {
+async fn keys_bound_to_a_path_explain_only_their_subtree() {
     app::each(async |app| {
         let key = async |path: Option<&str>| {
             app.key(json!({"name": "k", "scopes": ["inference", "admin:explain:read"], "user_path": path}))
@@ -225,7 +225,7 @@ async fn who_is_bound_to_a_path_explains_below_it_only() {
 
 /// Stored turns are part of the explained request, and visible to their owner only.
 #[tokio::test]
-async fn what_was_said_before_is_not_for_everyone() {
+async fn stored_turns_need_a_scope_to_be_explained() {
     app::each(async |app| {
         let (id, raw) = app.key(json!({"name": "talker"})).await;
         let auditor = app.key_with(&["admin:explain:read"]).await;
@@ -242,7 +242,7 @@ async fn what_was_said_before_is_not_for_everyone() {
 }
 
 #[tokio::test]
-async fn targets_in_trouble_are_told() {
+async fn unhealthy_targets_are_reported() {
     app::each_with(
         || TestSettings { loopback_listener: true, ..TestSettings::default() },
         async |app| {

@@ -78,7 +78,7 @@ async fn a_price_lives() {
 }
 
 #[tokio::test]
-async fn what_the_catalogue_does_not_know_must_be_said_in_full() {
+async fn models_outside_the_catalogue_need_a_complete_price() {
     each_served(async |app| {
         let missing = view(&app, "second/text").await;
         assert_eq!((&missing["source"], &missing["effective"]), (&json!("missing"), &Value::Null));
@@ -181,7 +181,7 @@ async fn the_list_can_be_narrowed() {
 
 /// Words of the routes are no selectors, and selectors may have such words in them.
 #[tokio::test]
-async fn words_and_selectors_are_told_apart() {
+async fn keywords_and_selectors_are_distinguished() {
     each_served(async |app| {
         let price = json!({"input_per_mtok": 1, "output_per_mtok": 2});
         for selector in ["openai/export", "openai/revisions/5/restore"] {
@@ -217,7 +217,7 @@ async fn a_lost_update_is_refused() {
 }
 
 #[tokio::test]
-async fn who_is_bound_to_a_path_changes_no_price() {
+async fn keys_bound_to_a_path_cannot_change_prices() {
     each_served(async |app| {
         let scopes = json!(["admin:model-pricing:write"]);
         let (_, team) = app.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;

@@ -45,7 +45,7 @@ fn at_home() -> TestSettings {
 }
 
 #[tokio::test]
-async fn a_listed_model_is_shown_with_what_is_known() {
+async fn a_listed_model_is_shown_with_its_facts() {
     app::each(async |app| {
         let mut shape = entry(&app, "openai/gpt-4o").await;
         let pricing = shape["model"]["metadata"]["pricing"].take();
@@ -59,7 +59,7 @@ async fn a_listed_model_is_shown_with_what_is_known() {
 }
 
 #[tokio::test]
-async fn what_nobody_lists_is_guessed_from_its_name() {
+async fn unlisted_models_are_classified_by_name() {
     app::each_with(at_home, async |app| {
         with_lab(&app, &["own-model", "nomic-embed-text", "llama-3-8b", "whisper-x"]).await;
         for (model, mode, category, family) in [
@@ -200,7 +200,7 @@ impl Resource for LaterOverride {
 }
 
 #[tokio::test]
-async fn an_override_that_cannot_be_read_keeps_everybody_out() {
+async fn an_unreadable_override_denies_access() {
     app::each(async |app| {
         set(&app, &LaterOverride { selector: "openai/gpt-4o".into(), enabled: "on mondays".into() }).await;
         let found = entry(&app, "openai/gpt-4o").await;

@@ -225,7 +225,7 @@ async fn a_lost_update_is_refused() {
 }
 
 #[tokio::test]
-async fn what_is_in_use_stays() {
+async fn records_in_use_cannot_be_deleted() {
     each_furnished(async |app| {
         app.post(PATH, json!({"name": "team", "members": ["second"]})).send().await.expect_status(201);
         let delete = async |path: String| {

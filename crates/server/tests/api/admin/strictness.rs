@@ -52,7 +52,7 @@ async fn unknown_query_parameters_are_refused_on_every_route() {
 }
 
 #[tokio::test]
-async fn a_query_parameter_names_the_nearest_and_stands_once() {
+async fn unknown_and_repeated_query_parameters_are_rejected() {
     app::each(async |app| {
         for (query, code, param, said) in [
             ("usage/summary?dayz=7", "unknown_parameter", "dayz", "Did you mean 'days'?"),
@@ -150,7 +150,7 @@ async fn unknown_body_fields_name_the_nearest() {
 }
 
 #[tokio::test]
-async fn empty_bodies_and_bare_keys_are_told_what_is_missing() {
+async fn empty_bodies_and_bare_keys_get_a_hint() {
     app::each(async |app| {
         let message =
             |answer: &app::Answer| answer.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
@@ -184,7 +184,7 @@ async fn empty_bodies_and_bare_keys_are_told_what_is_missing() {
 }
 
 #[tokio::test]
-async fn unknown_routes_name_the_nearest_or_what_to_use() {
+async fn unknown_routes_suggest_an_alternative() {
     app::each(async |app| {
         for (path, said) in [
             ("/chat/completions", "Did you mean `/v1/chat/completions`?"),

@@ -206,7 +206,7 @@ async fn an_admin_bound_to_a_path_sees_its_subtree() {
 }
 
 #[tokio::test]
-async fn switched_off_it_says_so() {
+async fn a_disabled_feature_is_reported() {
     let settings = || {
         let mut settings = TestSettings::default();
         settings.config.usage_enabled = false;
@@ -227,7 +227,7 @@ async fn switched_off_it_says_so() {
 
 /// Answers in parts, each of which must add up to the summary of the same query.
 #[tokio::test]
-async fn every_report_tells_the_same_calls() {
+async fn all_reports_count_the_same_calls() {
     app::each(async |app| {
         for model in ["gpt-4o", "gpt-4o", "cached", "error-500", "text"] {
             let path = if model == "text" { "/b" } else { "/a/x" };

@@ -154,7 +154,7 @@ fn check_finished(app: &TestApp, rows: &[Value]) {
 }
 
 #[tokio::test]
-async fn what_half_told_figures_leave_out_is_counted_once() {
+async fn missing_usage_fields_are_estimated_once() {
     app::each(async |app| {
         let said = "word ".repeat(80);
         let whole = |usage: Value| {

@@ -115,7 +115,7 @@ async fn the_query_may_ask_for_a_stream_but_not_against_the_body() {
 }
 
 #[tokio::test]
-async fn the_clients_credentials_never_go_up() {
+async fn client_credentials_are_not_forwarded() {
     app::each(async |app| {
         let (_, key) = app.key(json!({"name": "client"})).await;
         let call = app.chat("text").key(&key).header("cookie", "session=1").header("x-api-key", &key);
@@ -220,7 +220,7 @@ async fn tools_and_reasoning_pass_through() {
 
 /// The upstream's own `provider` gives way to ours; what else it says about itself stays.
 #[tokio::test]
-async fn an_upstreams_own_words_stay() {
+async fn unknown_members_of_an_answer_are_kept() {
     app::each(async |app| {
         let body = r#"{"id":"x","model":"as-named-by-them","provider":"Inner","x_extra":[1.50],"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}"#;
         app.upstream.push(testkit::FaultScript::status(200, "application/json", body));

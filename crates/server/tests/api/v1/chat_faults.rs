@@ -96,7 +96,7 @@ async fn fields_that_cannot_be_right() {
 }
 
 #[tokio::test]
-async fn a_model_nobody_has() {
+async fn an_unknown_model_is_rejected() {
     app::each(async |app| {
         app.refresher.discover_one("openai").await;
         let answer = app.chat("openai/parallel-tool").send().await;
@@ -209,7 +209,7 @@ fn impatient() -> TestSettings {
 }
 
 #[tokio::test]
-async fn a_provider_that_says_nothing() {
+async fn a_silent_provider_times_out() {
     app::each_with(impatient, async |app| {
         for call in [
             app.chat("hang"),
@@ -231,7 +231,7 @@ async fn a_provider_that_says_nothing() {
 
 /// The rest of a refused body must not be read as the next request.
 #[tokio::test]
-async fn a_connection_stays_honest_after_a_refusal() {
+async fn a_connection_stays_in_sync_after_a_refusal() {
     app::each_with(
         || TestSettings {
             policy: pipeline::policy::Policy { body_limit: 1024, ..Default::default() },

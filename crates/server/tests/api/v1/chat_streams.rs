@@ -29,7 +29,7 @@ fn usage_chunks(answer: &app::Answer) -> usize {
 }
 
 #[tokio::test]
-async fn the_usage_chunk_is_shown_to_who_asked() {
+async fn the_usage_chunk_is_sent_on_request_only() {
     app::each(async |app| {
         assert_eq!(usage_chunks(&app.stream("text").send().await), 0);
         let mut body = question("text");

@@ -94,7 +94,7 @@ async fn the_usage_at_the_end_of_a_whole_answer_is_booked() {
 }
 
 #[tokio::test]
-async fn a_provider_that_never_tells_is_not_waited_for_without_end() {
+async fn reading_the_usage_after_a_disconnect_is_limited() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let noise = bytes::Bytes::from(format!(": {}\n\n", "x".repeat(100_000)));
         for (index, path) in ["/v1/chat/completions", "/p/openai/v1/chat/completions"].into_iter().enumerate()

@@ -162,7 +162,7 @@ async fn geminis_ways_to_send_a_key() {
 }
 
 #[tokio::test]
-async fn what_does_not_exist_is_not_found() {
+async fn unknown_models_and_methods_answer_404() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let body = Client::Gemini.body("", "hi");
         for call in ["gemini/x:embedContents", "gemini/x:generateContents", "gemini/x", "gemini/x:", "%FF"] {

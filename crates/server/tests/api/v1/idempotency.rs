@@ -139,7 +139,7 @@ async fn keys_of_different_owners_paths_and_endpoints_are_different_keys() {
 }
 
 #[tokio::test]
-async fn a_call_under_way_is_not_begun_again_here_or_next_door() {
+async fn a_running_call_is_not_repeated_on_any_replica() {
     app::each(async |app| {
         let neighbour = app.neighbour().await;
         for stream in [false, true] {
@@ -209,7 +209,7 @@ async fn another_replica_and_a_later_process_know_the_answer() {
 }
 
 #[tokio::test]
-async fn what_failed_can_be_tried_again() {
+async fn a_failed_call_can_be_retried() {
     app::each(async |app| {
         for (number, failing) in
             ["error-500", "cut-mid-stream", "error-in-stream", "bad-json"].iter().enumerate()
@@ -245,7 +245,7 @@ async fn what_failed_can_be_tried_again() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_gives_its_key_back() {
+async fn a_disconnect_releases_the_idempotency_key() {
     app::each(async |app| {
         let left =
             tokio::time::timeout(Duration::from_millis(100), app.chat("slow-5000").header(NAME, "w").send());
@@ -290,7 +290,7 @@ async fn an_answer_that_is_being_counted_is_kept_though_its_client_leaves() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_done_and_not_kept() {
+async fn a_too_large_answer_is_sent_and_not_stored() {
     app::each(async |app| {
         for stream in [false, true] {
             let key = if stream { "s" } else { "w" };
@@ -309,7 +309,7 @@ async fn what_is_too_large_is_done_and_not_kept() {
 }
 
 #[tokio::test]
-async fn without_storage_this_process_still_remembers() {
+async fn idempotency_works_in_process_without_storage() {
     let settings = || TestSettings { store_timeout: Duration::from_secs(5), ..TestSettings::default() };
     app::each_with(settings, async |app| {
         app.refresher.store().close().await;
@@ -340,7 +340,7 @@ async fn an_answer_is_forgotten_when_its_time_is_over() {
 }
 
 #[tokio::test]
-async fn nothing_is_held_back_where_the_key_means_nothing() {
+async fn the_key_is_ignored_on_routes_without_idempotency() {
     app::each(async |app| {
         let forwarded =
             || app.post("/p/openai/v1/chat/completions", question("text")).header(NAME, "a").send();

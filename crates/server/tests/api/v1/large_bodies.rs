@@ -62,7 +62,7 @@ async fn a_tree_of_too_many_values_is_refused_with_the_bound() {
 }
 
 #[tokio::test]
-async fn what_is_passed_on_as_it_came_may_have_any_number_of_values() {
+async fn forwarded_bodies_may_have_any_number_of_values() {
     app::each(async |app| {
         let many = numbers(wire::json::ELEMENT_LIMIT + 1);
         let [(path, body), ..] = requests("openai", &many);

@@ -271,7 +271,7 @@ async fn a_stream_keeps_its_place_to_its_end() {
 }
 
 #[tokio::test]
-async fn a_head_that_leaves_early_carries_them_too() {
+async fn early_response_heads_have_the_rate_limit_headers() {
     let impatient = || TestSettings {
         policy: Policy { stream_heartbeat: Duration::from_millis(30), ..Policy::default() },
         ..TestSettings::default()
@@ -354,7 +354,7 @@ async fn every_way_in_is_counted() {
 }
 
 #[tokio::test]
-async fn what_passes_through_is_counted_by_what_it_took() {
+async fn passthrough_calls_count_their_usage() {
     app::each(async |app| {
         let (_, key) = limited(&app, json!({"tokens_per_day": 20000, "max_parallel_requests": 1})).await;
         let pass = |model: &str| app.post("/p/openai/v1/chat/completions", question(model)).key(&key);
@@ -374,7 +374,7 @@ async fn what_passes_through_is_counted_by_what_it_took() {
 }
 
 #[tokio::test]
-async fn an_explanation_takes_nothing_and_knows_the_refusal() {
+async fn an_explanation_consumes_no_limit_and_predicts_the_refusal() {
     app::each(async |app| {
         let limits = json!({"requests_per_minute": 1, "tokens_per_day": 9000, "max_parallel_requests": 4});
         let (id, key) = limited(&app, limits).await;
@@ -428,7 +428,7 @@ async fn a_limit_of_nothing_is_refused_by_its_name() {
 }
 
 #[tokio::test]
-async fn whoever_is_refused_for_another_reason_hears_of_the_limits_too() {
+async fn every_refusal_has_the_rate_limit_headers() {
     app::each(async |app| {
         let (_, key) = limited(&app, json!({"requests_per_minute": 5})).await;
         app.chat("text").key(&key).send().await.expect_status(200);

@@ -12,7 +12,7 @@ async fn ids(app: &TestApp, key: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn the_list_is_what_the_provider_said() {
+async fn the_model_list_matches_the_providers() {
     app::each(async |app| {
         let before = ids(&app, app::MASTER).await;
         assert!(before.contains(&"openai/gpt-4o".to_owned()), "the catalogue, until the provider is asked");
@@ -35,7 +35,7 @@ async fn the_list_is_what_the_provider_said() {
 }
 
 #[tokio::test]
-async fn a_caller_sees_what_it_may_use() {
+async fn a_key_sees_only_its_models() {
     app::each(async |app| {
         app.refresher.discover_one("openai").await;
         let lists =

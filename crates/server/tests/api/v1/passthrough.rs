@@ -115,7 +115,7 @@ async fn an_answer_comes_back_as_it_was_sent_but_for_secrets() {
 }
 
 #[tokio::test]
-async fn usage_is_read_from_what_passes() {
+async fn usage_is_read_from_passthrough_answers() {
     app::each(async |app| {
         let models = ["text", "cached", "reasoning", "huge-event-2048", "usage-every-chunk"];
         for model in models {
@@ -144,7 +144,7 @@ async fn usage_is_read_from_what_passes() {
 }
 
 #[tokio::test]
-async fn what_is_put_in_order_is_no_output() {
+async fn reranked_documents_are_not_counted_as_output() {
     app::each(async |app| {
         let found =
             json!({"index": 0, "relevance_score": 0.9, "document": {"text": "a long document ".repeat(40)}});
@@ -160,7 +160,7 @@ async fn what_is_put_in_order_is_no_output() {
 }
 
 #[tokio::test]
-async fn pictures_are_paid_for_one_by_one() {
+async fn images_are_charged_each() {
     app::each_with(TestSettings::enterprise, async |app| {
         let price = json!({"per_image": 0.3, "input_per_mtok": 0, "output_per_mtok": 0});
         app.put("/admin/api/v1/model-pricing/openai/dall-e-3", price).send().await.expect_status(201);
@@ -326,7 +326,7 @@ async fn silence_is_bounded() {
 }
 
 #[tokio::test]
-async fn a_client_that_goes_away_cancels_the_call_and_pays_for_what_passed() {
+async fn a_disconnect_cancels_the_call_and_charges_the_passed_part() {
     app::each(async |app| {
         let mut response = passing(&app, &streaming("drip-20")).open().await;
         for _ in 0..3 {

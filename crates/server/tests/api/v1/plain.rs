@@ -214,7 +214,7 @@ async fn completions_whole_and_streamed() {
 }
 
 #[tokio::test]
-async fn a_completion_that_breaks_off_says_so() {
+async fn an_interrupted_completion_ends_with_an_error() {
     app::each_with(everyone, async |app| {
         for fault in ["cut-mid-stream", "eof-mid-stream", "error-after-content"] {
             let answer = app.post(COMPLETIONS, completion(&format!("openai/{fault}"), true)).send().await;

@@ -223,7 +223,7 @@ async fn a_deleted_response_is_gone() {
 }
 
 #[tokio::test]
-async fn what_is_not_to_be_stored_is_not() {
+async fn unstored_responses_are_not_kept() {
     app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in [OPENAI, ANTHROPIC] {
             let model = format!("{upstream}text");

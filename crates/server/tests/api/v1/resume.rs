@@ -114,7 +114,7 @@ fn check_whole(client: Client, answer: &Answer, text: &str, resumed: u32, case: 
 }
 
 #[tokio::test]
-async fn a_stream_that_dies_is_continued_whoever_speaks_what() {
+async fn a_broken_stream_is_resumed_for_every_pair_of_formats() {
     app::each_with(resuming, async |app| {
         furnish(&app).await;
         for client in CLIENTS {
@@ -192,7 +192,7 @@ async fn it_may_die_more_than_once_but_not_forever() {
 }
 
 #[tokio::test]
-async fn with_one_target_the_same_is_asked_again_and_may_refuse() {
+async fn with_one_target_the_same_target_resumes() {
     app::each_with(resuming, async |app| {
         for client in CLIENTS {
             let answer =
@@ -297,7 +297,7 @@ async fn a_call_that_is_cut_restarts_and_one_that_was_made_stays() {
 }
 
 #[tokio::test]
-async fn a_thought_that_is_cut_is_over_and_not_thought_again() {
+async fn interrupted_reasoning_is_closed_and_not_repeated() {
     app::each_with(resuming, async |app| {
         furnish(&app).await;
         for client in CLIENTS {

@@ -52,7 +52,7 @@ fn dropped(answer: &Answer) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn what_cannot_be_carried_is_named() {
+async fn untranslatable_content_is_named() {
     app::each_with(TestSettings::every_dialect, async |app| {
         for (client, upstream) in LOSSES {
             for stream in [false, true] {
@@ -111,7 +111,7 @@ async fn strictly_nothing_is_dropped() {
 }
 
 #[tokio::test]
-async fn chat_clients_see_who_served_them() {
+async fn chat_clients_see_the_serving_model() {
     app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let model = format!("{upstream}text");

@@ -58,7 +58,7 @@ async fn a_key_names_a_limited_number_of_user_paths() {
 }
 
 #[tokio::test]
-async fn explain_foresees_the_limit_and_counts_nothing() {
+async fn explain_predicts_the_limit_and_consumes_nothing() {
     app::each(async |app| {
         let (id, key) = app.key(json!({"name": "of a team", "user_path": "/team"})).await;
         name_paths(&app, &id, PATHS_PER_KEY - 1);

@@ -112,7 +112,7 @@ fn requests(model: &str, question: &str, tool: Option<Value>, stream: bool) -> V
 }
 
 #[tokio::test]
-async fn every_vendor_does_what_it_declares_and_says_what_it_lacks() {
+async fn every_vendor_serves_its_declared_surfaces_and_rejects_others() {
     let settings = || TestSettings { loopback_listener: true, ..TestSettings::default() };
     app::each_with(settings, async |app| {
         for vendor in called() {

@@ -106,7 +106,7 @@ async fn a_turn_on_every_provider() {
 }
 
 #[tokio::test]
-async fn a_connection_remembers_what_is_not_stored() {
+async fn a_connection_keeps_unstored_responses() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let listening = app.listen().await;
         for upstream in UPSTREAMS {
@@ -160,7 +160,7 @@ async fn a_tool_loop_within_the_connection() {
 }
 
 #[tokio::test]
-async fn what_is_stored_goes_on_over_http_and_back() {
+async fn stored_responses_continue_over_http_and_websocket() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let listening = app.listen().await;
         let (_, key) = app.key(json!({"name": "a"})).await;
@@ -181,7 +181,7 @@ async fn what_is_stored_goes_on_over_http_and_back() {
 }
 
 #[tokio::test]
-async fn a_warm_up_asks_nobody() {
+async fn a_warm_up_sends_no_request() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let listening = app.listen().await;
         let mut socket = Socket::open(listening.address, MASTER).await;
@@ -201,7 +201,7 @@ async fn a_warm_up_asks_nobody() {
 }
 
 #[tokio::test]
-async fn a_bad_message_is_told_so_and_the_connection_stays() {
+async fn a_bad_message_gets_an_error_and_the_connection_stays_open() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let listening = app.listen().await;
         let mut socket = Socket::open(listening.address, MASTER).await;

@@ -156,7 +156,7 @@ async fn a_value_of_another_kind_is_tampering() {
 }
 
 #[tokio::test]
-async fn a_tail_cannot_be_cut_by_whoever_knows_the_rows() {
+async fn a_truncated_tail_is_detected() {
     for_each_backend(|store| async move {
         fill(&store, vec![audited("a"), audited("b")]).await;
         run(&store, "DELETE FROM audit WHERE id = 'b'").await;
@@ -168,7 +168,7 @@ async fn a_tail_cannot_be_cut_by_whoever_knows_the_rows() {
 }
 
 #[tokio::test]
-async fn a_chain_that_is_gone_is_missed_and_a_row_that_came_along_is_named() {
+async fn missing_chains_and_added_rows_are_detected() {
     for_each_backend(|store| async move {
         for id in ["a", "b", "c"] {
             fill(&store, vec![audited(id)]).await;
@@ -189,7 +189,7 @@ async fn a_chain_that_is_gone_is_missed_and_a_row_that_came_along_is_named() {
 }
 
 #[tokio::test]
-async fn another_key_vouches_for_nothing() {
+async fn a_chain_does_not_verify_with_another_key() {
     for_each_database(|backend| async move {
         let store = open_with(backend.clone(), KEY, Hand::at(1_800_000_000)).await;
         fill(&store, vec![audited("a")]).await;
@@ -201,7 +201,7 @@ async fn another_key_vouches_for_nothing() {
 }
 
 #[tokio::test]
-async fn the_past_is_forgotten_in_order_and_what_is_left_still_proves_itself() {
+async fn retention_deletes_in_order_and_the_rest_still_verifies() {
     for_each_backend(|store| async move {
         // The third entry is older than the two before it, so it is deleted together with them.
         let times = [1000, 2000, 500, 5000, 1500, 9000];

@@ -9,7 +9,7 @@ use crate::testing::{complete_receipt, for_each_backend};
 use crate::{AuditFilter, AuditSort, Store};
 
 #[tokio::test]
-async fn an_entry_reads_back_as_the_receipt_said() {
+async fn an_entry_reads_back_as_the_receipt() {
     for_each_backend(|store| async move {
         let refused = Receipt { auth_method: String::new(), ..audited("refused") };
         for written in [complete_receipt(), refused, audited("b")].map(Box::new) {
@@ -210,7 +210,7 @@ async fn a_session_that_others_use_too_is_found_whole() {
 }
 
 #[tokio::test]
-async fn an_export_comes_in_pieces_and_misses_nothing() {
+async fn a_paged_export_is_complete() {
     for_each_backend(|store| async move {
         let receipts: Vec<Receipt> = (0..450)
             .map(|n| Receipt {

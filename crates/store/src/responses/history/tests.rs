@@ -12,7 +12,7 @@ async fn ids(responses: &Responses, id: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn a_history_is_every_turn_in_order_wherever_it_lies() {
+async fn a_history_has_every_turn_in_order() {
     for_each_backend(|store| async move {
         let responses = store.responses();
         responses.put(response("a"));

@@ -52,7 +52,7 @@ fn a_batch_ends_at_either_bound_and_is_never_empty_without_need() {
 }
 
 #[test]
-fn what_is_put_again_while_it_is_written_is_written_again() {
+fn an_entry_replaced_during_its_write_is_written_again() {
     let mut pending = Pending::<StoredResponse>::default();
     pending.put(response("a"));
     let batch = pending.oldest(9, usize::MAX);

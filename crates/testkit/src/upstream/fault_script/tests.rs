@@ -93,7 +93,7 @@ fn parses_numbers_and_suffixes() {
 }
 
 #[test]
-fn rejects_what_is_not_in_the_language() {
+fn invalid_scripts_are_rejected() {
     for text in [
         "",
         "unknown",

@@ -99,7 +99,7 @@ async fn every_format_has_the_same_text() {
 }
 
 #[tokio::test]
-async fn every_format_breaks_alike() {
+async fn every_format_can_be_interrupted() {
     let upstream = Upstream::start().await;
     for dialect in DIALECTS {
         upstream.reset();

@@ -255,7 +255,7 @@ fn every_name_of_external_context_and_images_is_found_in_every_format() {
 }
 
 #[test]
-fn rates_are_found_by_what_the_body_mentions() {
+fn billing_facts_are_found_in_the_body() {
     let content = |body: &'static str| {
         let content = Content::of(body.as_bytes());
         (content.cache_write(), content.cache_lifetime(), content.audio(), content.json_schema())

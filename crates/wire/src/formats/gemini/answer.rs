@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_an_answer_and_what_is_not() {
+    fn answers_and_other_documents_are_distinguished() {
         let body = br#"{"candidates":[{"content":{"parts":[{"text":"h\u00e9"},{"functionCall":{"name":"f","args":{}}}]}}],"responseId":"r"}"#;
         let answer = read_answer(body).unwrap();
         assert_eq!((answer.id.as_deref(), answer.content_bytes, answer.usage), (Some("r"), 7, None));

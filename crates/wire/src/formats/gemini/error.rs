@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn details_say_what_a_status_does_not() {
+    fn error_details_refine_the_status() {
         let body = br#"{"error":{"code":400,"message":"API key not valid.","status":"INVALID_ARGUMENT",
             "details":[{"reason":"API_KEY_INVALID"}]}}"#;
         let fault = read_error(400, body, "g");

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn good_names_stay_and_others_are_escaped() {
+    fn valid_names_are_unchanged_and_others_escaped() {
         for name in ["read_file", "a.b-c", "ns:tool", "_x"] {
             assert_eq!(sent(name), name);
         }
@@ -103,7 +103,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_comes_back(name in "[a-zA-Z0-9_:./ é-]{1,14}") {
+        fn escaped_names_round_trip(name in "[a-zA-Z0-9_:./ é-]{1,14}") {
             let sent = sent(&name);
             let legal = |byte: u8| byte.is_ascii_alphanumeric() || b"_.:-".contains(&byte);
             prop_assert!(sent.bytes().all(legal) && sent.len() <= 64);

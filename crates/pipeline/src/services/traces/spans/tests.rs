@@ -94,7 +94,7 @@ fn a_streams_client_span_lasts_to_its_end() {
 }
 
 #[test]
-fn a_call_that_was_refused_has_a_server_span_alone() {
+fn a_refused_call_has_only_a_server_span() {
     let trace = CallTrace { operation: "embeddings", parameters: Vec::new(), attempts: Vec::new() };
     let receipt = Receipt {
         status: 404,

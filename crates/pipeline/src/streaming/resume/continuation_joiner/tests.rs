@@ -42,7 +42,7 @@ fn text(text: &str) -> Content {
 }
 
 #[test]
-fn a_text_goes_on_in_its_block_and_thoughts_are_not_shown_again() {
+fn text_continues_in_its_block_and_reasoning_is_dropped() {
     let thought = Content::Thinking(Thinking { text: "once more".into(), opaque: None });
     let (reply, events) =
         joined(vec![text("Hello")], true, vec![thought, text("Hello you"), text("!")], StopReason::EndTurn);

@@ -24,7 +24,7 @@ fn shape(prompt: &Prompt) -> Vec<(Role, String)> {
 }
 
 #[test]
-fn a_model_that_goes_on_by_itself_is_shown_the_text() {
+fn prefill_models_get_the_text_as_the_last_turn() {
     let (asked, mut overlap) =
         ask(prompt(), &reply(vec![Part::text("Once upon ")]), ContinuationMethod::Prefill);
     assert_eq!(shape(&asked)[1], (Role::Assistant, "Once upon ".into()));
@@ -37,7 +37,7 @@ fn a_model_that_goes_on_by_itself_is_shown_the_text() {
 }
 
 #[test]
-fn others_are_told_where_it_broke_off() {
+fn other_models_get_an_instruction_with_the_last_words() {
     let text = "Once upon a time there was a gateway that never gave up ";
     let (asked, mut overlap) = ask(prompt(), &reply(vec![Part::text(text)]), ContinuationMethod::Instruct);
     let turns = shape(&asked);
@@ -48,7 +48,7 @@ fn others_are_told_where_it_broke_off() {
 }
 
 #[test]
-fn nothing_said_is_asked_again_and_calls_are_named() {
+fn an_empty_answer_repeats_the_request_and_lists_calls() {
     let thought = Part::new(Content::Thinking(Default::default()));
     for way in [ContinuationMethod::Prefill, ContinuationMethod::Instruct] {
         assert_eq!(ask(prompt(), &reply(vec![thought.clone(), Part::text(" ")]), way).0, prompt());
@@ -63,7 +63,7 @@ fn nothing_said_is_asked_again_and_calls_are_named() {
 }
 
 #[test]
-fn a_schema_is_told_and_not_enforced_and_the_limit_shrinks() {
+fn a_schema_becomes_an_instruction_and_the_output_limit_shrinks() {
     let mut limited = prompt();
     limited.max_output = Some(1000);
     limited.output = Some(OutputFormat::Schema {

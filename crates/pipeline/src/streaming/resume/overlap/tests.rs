@@ -11,7 +11,7 @@ fn joined(mut overlap: Overlap, pieces: &[&str]) -> String {
 }
 
 #[test]
-fn what_is_repeated_is_left_out() {
+fn repeated_text_is_dropped() {
     let said = "The quick brown fox jumps over";
     for (continuation, new) in [
         (" the lazy dog", " the lazy dog"),
@@ -43,7 +43,7 @@ fn a_short_text_must_be_repeated_whole_and_space_need_not_be() {
 }
 
 #[test]
-fn the_words_that_were_asked_for_may_be_set_in_marks() {
+fn quoted_overlap_is_recognized() {
     let said = "Once upon a time there was a king who ";
     let quoted = "a time there was a king who";
     for (continuation, new) in [
@@ -70,7 +70,7 @@ fn the_words_that_were_asked_for_may_be_set_in_marks() {
 
 /// In repetitive text several overlaps match; none is removed unless it was requested.
 #[test]
-fn chance_is_not_taken_for_repetition() {
+fn short_accidental_overlaps_are_ignored() {
     let row = "|---|---|---|---|---|---|---|";
     let rest = "---|---|---|---|---|---|\n";
     assert_eq!(joined(Overlap::with_quoted(row, "words that do not come"), &[rest]), rest);
@@ -79,7 +79,7 @@ fn chance_is_not_taken_for_repetition() {
 }
 
 #[test]
-fn nothing_is_held_longer_than_it_must() {
+fn text_is_released_as_soon_as_possible() {
     let mut overlap = Overlap::with("The quick brown fox jumps over");
     assert_eq!(overlap.push("quick brown"), "");
     assert_eq!(overlap.push(" bear"), "quick brown bear");
@@ -118,7 +118,7 @@ proptest! {
 
     /// Distinct words are unambiguous: the text is restored for every cut and every repeated length.
     #[test]
-    fn a_text_broken_anywhere_comes_out_whole(
+    fn a_text_split_anywhere_is_joined(
         length in 1usize..40, cut: prop::sample::Index, again: prop::sample::Index, mode in 0..3, cuts in proptest::collection::vec(0usize..400, 0..8),
     ) {
         let text: String = (0..length).map(|number| format!("{number}ä, ")).collect();

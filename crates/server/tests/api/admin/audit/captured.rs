@@ -74,7 +74,7 @@ async fn a_stream_is_kept_as_it_was_sent_with_its_end() {
 }
 
 #[tokio::test]
-async fn refusals_are_kept_with_their_true_reason() {
+async fn refusals_are_recorded_with_their_reason() {
     app::each_with(logging, async |app| {
         let (_, expired) = app.key(json!({"name": "e", "expiry": "2020-01-01T00:00:00Z"})).await;
         let (id, off) = app.key(json!({"name": "o"})).await;
@@ -108,7 +108,7 @@ async fn refusals_are_kept_with_their_true_reason() {
 }
 
 #[tokio::test]
-async fn what_passes_through_is_kept_both_ways() {
+async fn passthrough_bodies_are_recorded_in_both_directions() {
     app::each_with(logging, async |app| {
         let path = "/p/openai/v1/chat/completions?a=1&key=hidden-in-the-query";
         let answer = app.post(path, question("text")).send().await.expect_status(200);
@@ -132,7 +132,7 @@ async fn what_passes_through_is_kept_both_ways() {
 }
 
 #[tokio::test]
-async fn no_secret_is_kept_wherever_it_was_said() {
+async fn secrets_are_masked_in_every_recorded_field() {
     app::each_with(logging, async |app| {
         let (_, key) = app.key(json!({"name": "a"})).await;
         let said = format!("{MASTER} {UPSTREAM_KEY} {key}");

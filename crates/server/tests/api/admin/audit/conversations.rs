@@ -20,7 +20,7 @@ async fn found_from_each(app: &TestApp, turns: &[Value], other: &Value) {
 }
 
 #[tokio::test]
-async fn chat_and_messages_are_linked_by_what_was_said() {
+async fn chat_and_messages_are_linked_by_their_content() {
     for (path, answer) in
         [("/v1/chat/completions", "/choices/0/message/content"), ("/v1/messages", "/content/0/text")]
     {
@@ -42,7 +42,7 @@ async fn chat_and_messages_are_linked_by_what_was_said() {
 }
 
 #[tokio::test]
-async fn responses_are_linked_by_their_ids_or_by_what_was_said() {
+async fn responses_are_linked_by_ids_or_content() {
     app::each_with(logging, async |app| {
         let mut previous = Value::Null;
         for turn in 0..3 {

@@ -47,7 +47,7 @@ impl Viewer {
 }
 
 #[tokio::test]
-async fn entries_are_seen_as_they_come_and_again_by_who_comes_back() {
+async fn entries_are_streamed_and_replayed_after_a_reconnect() {
     app::each_with(logging, async |app| {
         let scopes = json!(["inference", "admin:audit:read"]);
         let (team_id, team) = app.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;

@@ -89,7 +89,7 @@ async fn absent_stays_and_null_clears() {
 }
 
 #[tokio::test]
-async fn what_was_read_can_be_edited_and_sent_back() {
+async fn a_key_can_be_read_edited_and_written_back() {
     app::each(async |app| {
         let (id, key) = app.key(full()).await;
         let path = format!("{PATH}/{id}");
@@ -220,7 +220,7 @@ async fn an_editor_cannot_outgrow_itself() {
 }
 
 #[tokio::test]
-async fn an_editor_bound_to_a_path_stays_there() {
+async fn an_editor_bound_to_a_path_cannot_leave_it() {
     app::each(async |app| {
         let body =
             json!({"name": "lead", "scopes": ["admin:auth-keys:write", "inference"], "user_path": "/team"});

@@ -86,7 +86,7 @@ async fn a_limited_key_widens_nothing() {
 
 /// While its old value goes on, that one makes nothing that outlives it.
 #[tokio::test]
-async fn an_earlier_value_hands_its_own_end_on() {
+async fn an_earlier_key_value_passes_on_its_expiry() {
     app::each(async |app| {
         let (own, old) =
             app.key(json!({"name": "a", "scopes": ["inference", "admin:auth-keys:write"]})).await;

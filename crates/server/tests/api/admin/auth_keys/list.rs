@@ -58,7 +58,7 @@ async fn furnish(app: &TestApp) {
 }
 
 #[tokio::test]
-async fn filters_say_which_and_sort_says_in_what_order() {
+async fn keys_are_filtered_and_sorted() {
     app::each(async |app| {
         furnish(&app).await;
         let cases: &[(&str, &[&str])] = &[

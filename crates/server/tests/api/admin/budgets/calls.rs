@@ -51,7 +51,7 @@ fn costs(rows: &[Value]) -> f64 {
 }
 
 #[tokio::test]
-async fn a_call_without_room_is_told_when_there_will_be() {
+async fn a_refused_call_gets_the_period_end_as_retry_after() {
     each(async |app| {
         set(&app, "/", "monthly", 5.0).await;
         set(&app, "/team/a", "hourly", 0.0001).await;
@@ -78,7 +78,7 @@ async fn a_call_without_room_is_told_when_there_will_be() {
 }
 
 #[tokio::test]
-async fn spent_is_what_the_ledger_says_at_every_moment() {
+async fn spending_always_matches_the_ledger() {
     each(async |app| {
         set(&app, "/", "monthly", 5.0).await;
         for call in [bounded(), streamed(), question("openai/gpt-4o")] {
@@ -120,7 +120,7 @@ async fn racing_calls_do_not_overspend() {
 }
 
 #[tokio::test]
-async fn what_is_held_is_given_back_however_a_call_ends() {
+async fn holds_are_released_however_a_call_ends() {
     each(async |app| {
         set(&app, "/", "daily", 1.0).await;
         // Under way: held at its worst.
@@ -222,7 +222,7 @@ async fn the_passthrough_is_budgeted_too() {
 }
 
 #[tokio::test]
-async fn nothing_passes_a_budget_unread() {
+async fn no_request_form_bypasses_a_budget() {
     each(async |app| {
         // Enough for a short answer, and not for what a model can say at most.
         set(&app, "/", "daily", 0.01).await;

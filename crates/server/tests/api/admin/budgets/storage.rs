@@ -33,7 +33,7 @@ async fn lose_storage(app: &TestApp) {
 }
 
 #[tokio::test]
-async fn open_goes_on_by_what_this_process_knows() {
+async fn fail_open_uses_the_spending_known_to_this_process() {
     app::each_with(
         || impatient(false),
         async |app| {
@@ -52,7 +52,7 @@ async fn open_goes_on_by_what_this_process_knows() {
 }
 
 #[tokio::test]
-async fn closed_refuses_on_budgeted_paths_alone() {
+async fn fail_closed_refuses_only_budgeted_paths() {
     app::each_with(
         || impatient(true),
         async |app| {

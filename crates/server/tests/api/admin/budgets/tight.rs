@@ -46,7 +46,7 @@ pub fn answering(tokens: u64) -> FaultScript {
 }
 
 #[tokio::test]
-async fn a_call_that_does_not_fit_is_clamped_to_what_is_left() {
+async fn a_call_that_does_not_fit_is_clamped_to_the_remaining_budget() {
     each(async |app| {
         set(&app, "/", "daily", 0.1).await;
         let body = json!({"body": large()});
@@ -90,7 +90,7 @@ async fn a_budget_may_refuse_instead_of_clamping() {
 }
 
 #[tokio::test]
-async fn what_is_left_must_be_of_use() {
+async fn calls_with_too_little_output_left_are_refused() {
     each(async |app| {
         // Room for about 3,900 tokens of output.
         set(&app, "/", "daily", 0.04).await;

@@ -119,7 +119,7 @@ async fn spend(app: &TestApp, share: f64) -> f64 {
 }
 
 #[tokio::test]
-async fn a_crossed_threshold_is_told_signed_and_once() {
+async fn a_crossed_threshold_sends_one_signed_webhook() {
     app::each_with(settings, async |app| {
         let receiver = Receiver::start(&app, &[]).await;
         let secret = hook(&app, &receiver).await;
@@ -163,7 +163,7 @@ async fn a_crossed_threshold_is_told_signed_and_once() {
 }
 
 #[tokio::test]
-async fn a_budget_that_refuses_below_a_threshold_is_told() {
+async fn a_refusal_below_a_threshold_sends_an_alert() {
     app::each_with(settings, async |app| {
         let receiver = Receiver::start(&app, &[]).await;
         hook(&app, &receiver).await;
@@ -186,7 +186,7 @@ async fn a_budget_that_refuses_below_a_threshold_is_told() {
 }
 
 #[tokio::test]
-async fn a_message_is_sent_again_until_it_is_taken() {
+async fn a_webhook_is_retried_until_it_is_accepted() {
     app::each_with(settings, async |app| {
         let receiver = Receiver::start(&app, &[500, 302, 200]).await;
         hook(&app, &receiver).await;
@@ -213,7 +213,7 @@ async fn a_message_is_sent_again_until_it_is_taken() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_is_gone_is_left_alone_and_so_is_one_that_fails_for_a_day() {
+async fn removed_and_failing_receivers_are_given_up() {
     app::each_with(settings, async |app| {
         let receiver = Receiver::start(&app, &[410]).await;
         hook(&app, &receiver).await;
@@ -237,7 +237,7 @@ async fn a_receiver_that_is_gone_is_left_alone_and_so_is_one_that_fails_for_a_da
 }
 
 #[tokio::test]
-async fn a_receiver_that_was_removed_hears_nothing_more() {
+async fn a_removed_receiver_gets_no_more_webhooks() {
     app::each_with(settings, async |app| {
         let receiver = Receiver::start(&app, &[503]).await;
         hook(&app, &receiver).await;

@@ -22,7 +22,7 @@ fn price(selector: &str, input: f64) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_exported_can_be_imported() {
+async fn an_export_can_be_imported() {
     each_served(async |app| {
         let (a, b, c) = (price("openai/a", 1.0), price("second/b", 1.0), price("groq/c", 1.5));
         let body = |mode: &str, prices: &[&Value]| json!({"mode": mode, "prices": prices});

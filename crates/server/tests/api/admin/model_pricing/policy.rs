@@ -58,7 +58,7 @@ async fn the_passthrough_follows() {
 }
 
 #[tokio::test]
-async fn allowed_they_are_flagged() {
+async fn allowed_unpriced_calls_are_flagged() {
     each_served_with(TestSettings::default, async |app| {
         app.chat("second/text").send().await.expect_status(200);
         app.chat("openai/gpt-4o").send().await.expect_status(200);

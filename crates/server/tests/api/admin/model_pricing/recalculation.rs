@@ -26,7 +26,7 @@ async fn total(app: &TestApp) -> f64 {
 }
 
 #[tokio::test]
-async fn what_had_no_price_gets_one_afterwards() {
+async fn unpriced_calls_are_priced_afterwards() {
     each_served(async |app| {
         for path in ["/team/a", "/other"] {
             app.chat("second/text").header("x-gateway-user-path", path).send().await.expect_status(200);
@@ -69,7 +69,7 @@ async fn what_had_no_price_gets_one_afterwards() {
 }
 
 #[tokio::test]
-async fn it_must_be_meant_and_said_well() {
+async fn recalculation_needs_confirmation_and_valid_filters() {
     each_served(async |app| {
         for (body, param) in [
             (json!({}), "confirmation"),
@@ -180,7 +180,7 @@ async fn an_admin_bound_to_a_path_reaches_its_subtree() {
 }
 
 #[tokio::test]
-async fn switched_off_it_says_so() {
+async fn a_disabled_feature_is_reported() {
     let settings = || {
         let mut settings = TestSettings::default();
         settings.config.usage_enabled = false;

@@ -25,7 +25,7 @@ async fn statuses(app: &TestApp, id: &Value, as_caller: impl Fn(Call<'_>) -> Cal
 }
 
 #[tokio::test]
-async fn nobody_else_can_know_of_it() {
+async fn responses_are_hidden_from_other_keys() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let (_, mine) = app.key(json!({"name": "mine"})).await;
         let (_, theirs) = app.key(json!({"name": "theirs"})).await;
@@ -52,7 +52,7 @@ async fn nobody_else_can_know_of_it() {
 }
 
 #[tokio::test]
-async fn a_refusal_does_not_tell_whether_it_exists() {
+async fn a_refusal_does_not_reveal_existence() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let (_, mine) = app.key(json!({"name": "mine"})).await;
         let (_, theirs) = app.key(json!({"name": "theirs"})).await;
@@ -137,7 +137,7 @@ async fn made_elsewhere(app: &TestApp) -> String {
 }
 
 #[tokio::test]
-async fn a_provider_is_asked_for_what_is_not_stored_by_admins_only() {
+async fn only_admins_reach_unstored_responses_at_the_provider() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let id = made_elsewhere(&app).await;
         let path = format!("{PATH}/{id}");

@@ -157,7 +157,7 @@ async fn native_events_pass_unchanged_but_for_their_framing() {
 }
 
 #[tokio::test]
-async fn done_follows_every_end_that_the_provider_told() {
+async fn done_follows_every_terminal_event() {
     app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             let model = format!("{upstream}max-tokens");
@@ -213,7 +213,7 @@ async fn a_stream_is_not_read_back_but_gone_on_from() {
 }
 
 #[tokio::test]
-async fn a_stream_that_breaks_off_says_so() {
+async fn an_interrupted_stream_ends_with_an_error() {
     app::each_with(TestSettings::every_dialect, async |app| {
         for upstream in UPSTREAMS {
             for fault in ["cut-mid-stream", "reset-mid-stream", "eof-mid-stream"] {

@@ -14,7 +14,7 @@ fn last_request(app: &TestApp, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_at_any_provider() {
+async fn a_conversation_continues_at_any_provider() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let mut previous = Value::Null;
         let mut said: Vec<String> = Vec::new();
@@ -85,7 +85,7 @@ async fn the_translated_turn_has_its_roles() {
 }
 
 #[tokio::test]
-async fn a_tool_loop_goes_on_from_the_stored_calls() {
+async fn a_tool_loop_continues_from_stored_calls() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let tool = json!({"type": "function", "name": "get_weather", "strict": false,
             "parameters": {"type": "object", "properties": {"city": {"type": "string"}}}});
@@ -112,7 +112,7 @@ async fn a_tool_loop_goes_on_from_the_stored_calls() {
 }
 
 #[tokio::test]
-async fn a_provider_that_keeps_the_turn_is_told_only_its_id() {
+async fn a_provider_that_stores_the_turn_gets_only_its_id() {
     app::each(async |app| {
         let first = create(&app, &format!("{OPENAI}text"), "My name is Ada.").await;
         let mut body = input(&format!("{OPENAI}text"), "What is my name?");

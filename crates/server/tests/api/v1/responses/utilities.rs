@@ -15,7 +15,7 @@ fn check_unsupported(answer: &app::Answer, operation: &str) {
 }
 
 #[tokio::test]
-async fn what_a_provider_lacks_is_501() {
+async fn unsupported_operations_answer_501() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let made = create(&app, &format!("{ANTHROPIC}text"), "How are you?").await;
         let cancelled = app.post(format!("{PATH}/{}/cancel", id(&made)), json!({})).send().await;

@@ -45,7 +45,7 @@ async fn a_resumed_stream_is_one_receipt_of_all_its_parts() {
 }
 
 #[tokio::test]
-async fn who_leaves_while_it_is_resumed_leaves_one_receipt() {
+async fn a_disconnect_during_a_resume_leaves_one_receipt() {
     app::each_with(resuming, async |app| {
         furnish(&app).await;
         for (number, pair) in PAIRS.into_iter().enumerate() {

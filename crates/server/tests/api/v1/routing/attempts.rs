@@ -54,7 +54,7 @@ async fn each_fault_has_its_recourse() {
 }
 
 #[tokio::test]
-async fn who_asks_to_be_left_alone_is() {
+async fn retry_after_is_respected() {
     let settings = || TestSettings {
         policy: Policy {
             retries: Retries { max: 2, longest_wait: Duration::from_millis(300) },
@@ -152,7 +152,7 @@ async fn fallback_may_be_off_by_rule_or_automatic() {
 
 /// One deadline covers everything.
 #[tokio::test]
-async fn nobody_waits_beyond_the_deadline() {
+async fn no_attempt_exceeds_the_deadline() {
     let limit = Duration::from_millis(1600);
     let settings = move || TestSettings {
         policy: Policy { request_timeout: limit, first_event_timeout: limit, ..Policy::default() },
@@ -200,7 +200,7 @@ async fn the_verdict_is_the_best_that_can_be_hoped_for() {
 
 /// One target cannot be told something, the other can.
 #[tokio::test]
-async fn what_one_target_cannot_be_told_another_may_be() {
+async fn untranslatable_requests_fail_over_to_another_target() {
     let policy = || Policy { strict_translation: true, ..Policy::default() };
     let settings = || TestSettings { policy: policy(), ..TestSettings::default() };
     each(settings, json!({"max_retries": 0}), async |app| {
@@ -225,7 +225,7 @@ async fn what_one_target_cannot_be_told_another_may_be() {
 }
 
 #[tokio::test]
-async fn who_leaves_during_a_pause_owes_nothing() {
+async fn a_disconnect_during_a_backoff_costs_nothing() {
     each(TestSettings::default, json!({}), async |app| {
         let waiting = app.chat("one/error-429-9").send();
         assert!(tokio::time::timeout(Duration::from_millis(300), waiting).await.is_err());

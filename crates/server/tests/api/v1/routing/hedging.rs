@@ -60,7 +60,7 @@ async fn hedges_are_a_share_of_the_calls() {
 }
 
 #[tokio::test]
-async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
+async fn a_hedge_loser_that_had_begun_is_charged_for_its_prompt() {
     each(hedging(0.5), json!({}), async |app| {
         combo(&app, "best", &["one/text", "two/text"]).await;
         warm_up(&app).await;
@@ -88,7 +88,7 @@ async fn who_is_outrun_in_the_middle_of_its_answer_is_paid_for_its_prompt() {
 }
 
 #[tokio::test]
-async fn a_client_that_leaves_two_who_had_begun_pays_both() {
+async fn a_disconnect_from_two_started_attempts_charges_both() {
     each(hedging(0.5), json!({}), async |app| {
         combo(&app, "best", &["one/text", "two/text"]).await;
         let leave = async |behaviours: &[&str]| {

@@ -93,7 +93,7 @@ async fn an_answer_that_was_lost_is_booked_at_its_own_price() {
 }
 
 #[tokio::test]
-async fn what_a_lost_answer_says_of_itself_is_believed() {
+async fn reported_usage_of_a_lost_answer_is_used() {
     each(async |app| {
         app.chat("two/gpt-4o-mini").send().await.expect_status(200);
         let usage =
@@ -108,7 +108,7 @@ async fn what_a_lost_answer_says_of_itself_is_believed() {
 }
 
 #[tokio::test]
-async fn what_was_never_begun_costs_nothing() {
+async fn attempts_without_output_cost_nothing() {
     each(async |app| {
         let behaviours = ["error-500", "error-in-stream", "html", "reset-before-head", "hang"];
         for behaviour in behaviours {
@@ -126,7 +126,7 @@ async fn what_was_never_begun_costs_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_lost_is_booked_when_nobody_answers_or_the_client_leaves() {
+async fn lost_attempts_are_booked_after_failure_or_disconnect() {
     each(async |app| {
         let push = |behaviours: [&str; 2]| {
             behaviours.iter().for_each(|behaviour| app.upstream.push(FaultScript::named(behaviour)));
@@ -153,7 +153,7 @@ async fn what_was_lost_is_booked_when_nobody_answers_or_the_client_leaves() {
 }
 
 #[tokio::test]
-async fn a_budget_without_room_for_what_was_lost_and_another_ends_the_call_with_what_went_wrong() {
+async fn a_budget_too_small_for_another_attempt_ends_the_call_with_the_first_error() {
     let settings = || TestSettings { edition: TestSettings::enterprise().edition, ..settings() };
     each_with(settings, async |app| {
         let budget = async |amount: f64| {

@@ -41,7 +41,7 @@ async fn names_lead_where_they_say() {
 }
 
 #[tokio::test]
-async fn a_round_goes_round() {
+async fn round_robin_cycles_through_the_targets() {
     each(TestSettings::default, json!({}), async |app| {
         put(&app, "pools/both", json!({"members": ["one", "two"]})).await;
         let mut seen = Vec::new();
@@ -97,7 +97,7 @@ async fn a_key_with_a_pool_stays_in_it() {
 }
 
 #[tokio::test]
-async fn an_override_decides_who_may_use_a_model() {
+async fn an_override_restricts_a_model() {
     each(TestSettings::default, json!({}), async |app| {
         combo(&app, "best", &["one/text", "two/text"]).await;
         put(&app, "model-overrides/one/text", json!({"enabled": true, "user_paths": ["/team"]})).await;
@@ -117,7 +117,7 @@ async fn an_override_decides_who_may_use_a_model() {
 }
 
 #[tokio::test]
-async fn what_is_not_enabled_by_default_needs_an_override() {
+async fn disabled_models_need_an_override() {
     let policy = || pipeline::policy::Policy { models_enabled_by_default: false, ..Default::default() };
     let settings = || TestSettings { policy: policy(), ..TestSettings::default() };
     each(settings, json!({}), async |app| {

@@ -89,7 +89,7 @@ async fn passthrough_logs_a_rejected_credential() {
 }
 
 #[tokio::test]
-async fn testing_a_provider_tells_its_reason_without_the_key() {
+async fn testing_a_provider_reports_the_reason_without_the_key() {
     each(TestSettings::default, serde_json::json!({}), async |app| {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();

@@ -167,7 +167,7 @@ fn stop_reason(client: Client, answer: &Answer, stream: bool) -> String {
 }
 
 #[tokio::test]
-async fn every_dialect_says_why_it_ended() {
+async fn every_format_reports_its_stop_reason() {
     app::each_with(TestSettings::every_dialect, async |app| {
         for client in CLIENTS {
             for upstream in UPSTREAMS {

@@ -27,7 +27,7 @@ async fn open(app: &TestApp, client: Client, model: &str) -> axum::body::Body {
 
 /// The provider has said three words and is silent: the client has all three. Then it leaves.
 #[tokio::test]
-async fn nothing_is_held_back_and_who_leaves_stops_the_provider() {
+async fn streams_are_not_buffered_and_a_disconnect_stops_the_provider() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let mut count = 0;
         for client in CLIENTS {
@@ -89,7 +89,7 @@ async fn check_patience(app: &TestApp, client: Client, upstream: &str) {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_ever() {
+async fn silent_streams_time_out() {
     const PATIENCE: Duration = Duration::from_millis(700);
     let settings = || TestSettings {
         policy: Policy {

@@ -126,7 +126,7 @@ fn stateless(model: &str, input: Value) -> Value {
 }
 
 #[tokio::test]
-async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
+async fn encrypted_reasoning_returns_only_to_its_provider() {
     app::each_with(TestSettings::every_dialect, async |app| {
         for model in [CLAUDE, GEMINI] {
             let mut items = vec![json!({"role": "user", "content": "How is the weather?"})];
@@ -166,7 +166,7 @@ async fn encrypted_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
 
 /// Reasoning state that the gateway stores is sent only to the model that made it.
 #[tokio::test]
-async fn stored_reasoning_comes_back_to_its_maker_and_goes_to_nobody_else() {
+async fn stored_reasoning_returns_only_to_its_provider() {
     app::each_with(TestSettings::every_dialect, async |app| {
         for model in [CLAUDE, GEMINI] {
             let mut body = stateless(model, json!("How is the weather?"));

@@ -31,7 +31,7 @@ fn provider_and_latency_are_added_or_replaced() {
 }
 
 #[test]
-fn what_matters_is_found() {
+fn answer_facts_are_found() {
     let body =
         br#"{"id":"a\u0062c","choices":[{"message":{"content":"Hello"}}],"usage":{"completion_tokens":1}}"#;
     let answer = read_answer(body).unwrap();
@@ -41,7 +41,7 @@ fn what_matters_is_found() {
 }
 
 #[test]
-fn what_its_usage_does_not_tell_is_counted() {
+fn missing_usage_is_counted_from_the_content() {
     for usage in
         ["{}", r#"{"prompt_tokens":1}"#, r#"{"completion_tokens":null}"#, r#"{"completion_tokens":1e30}"#]
     {

@@ -29,7 +29,7 @@ fn frames_around_the_answer() {
 }
 
 #[test]
-fn lifecycle_says_nothing_yet() {
+fn empty_deltas_are_lifecycle_events() {
     for delta in [
         r#"{"role":"assistant"}"#,
         r#"{"role":"assistant","content":""}"#,

@@ -49,7 +49,7 @@ fn each_provider_has_its_own_names() {
 }
 
 #[test]
-fn reasoning_beside_the_completion_is_told_by_the_total() {
+fn reasoning_outside_the_completion_is_derived_from_the_total() {
     check(
         r#"{"prompt_tokens":10,"completion_tokens":5,"total_tokens":315,"completion_tokens_details":{"reasoning_tokens":300}}"#,
         Tokens { input: 10, output: 5, reasoning: 300, ..Tokens::default() },
@@ -67,7 +67,7 @@ fn costs_come_as_a_figure_or_an_object() {
 }
 
 #[test]
-fn impossible_counts_are_cut_and_said_so() {
+fn impossible_counts_are_clamped_with_a_caveat() {
     let caveat = |json: &str, tokens| check(json, tokens).caveat.unwrap();
     let negative =
         caveat(r#"{"prompt_tokens":-5,"completion_tokens":2}"#, Tokens { output: 2, ..Tokens::default() });
@@ -83,7 +83,7 @@ fn impossible_counts_are_cut_and_said_so() {
 }
 
 #[test]
-fn what_counts_nothing_is_no_usage() {
+fn an_object_without_counts_is_no_usage() {
     for json in ["null", "[]", "{}", r#"{"total_tokens":null}"#, "{", r#"{"prompt_tokens":"many"}"#] {
         assert_eq!(read_usage(json.as_bytes()), None, "{json}");
     }

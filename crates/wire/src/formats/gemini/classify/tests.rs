@@ -10,7 +10,7 @@ fn check(data: &str, class: Class, finish: bool, content_bytes: usize) -> Option
 }
 
 #[test]
-fn events_are_told_apart() {
+fn events_are_classified() {
     let piece =
         |parts: &str, more: &str| format!(r#"{{"candidates":[{{"content":{{"parts":{parts}}}{more}}}]}}"#);
     check(&piece(r#"[{"text":"h\u00e9"}]"#, ""), Class::Content, false, 4);

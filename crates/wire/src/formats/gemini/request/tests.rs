@@ -8,7 +8,7 @@ fn peeked(body: &str) -> Result<Request, Fault> {
 }
 
 #[test]
-fn both_spellings_are_read_and_the_url_says_the_rest() {
+fn both_spellings_are_read_and_model_and_method_come_from_the_url() {
     let request = peeked(
         r#"{"contents":[{"parts":[]}],"provider":"acme","generationConfig":{"maxOutputTokens":9,"candidateCount":2}}"#,
     )

@@ -40,7 +40,7 @@ fn nonsense_is_clamped_and_flagged() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_again(counts in prop::array::uniform6(0u64..1_000_000)) {
+    fn written_usage_reads_back(counts in prop::array::uniform6(0u64..1_000_000)) {
         let [input, cache_read, audio_input, output, reasoning, audio_output] = counts;
         let tokens =
             Tokens { input, cache_read, audio_input, output, reasoning, audio_output, ..Tokens::default() };

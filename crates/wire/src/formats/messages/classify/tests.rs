@@ -50,7 +50,7 @@ fn every_event_of_a_stream() {
 }
 
 #[test]
-fn what_is_no_event_of_this_format() {
+fn invalid_events_are_classified() {
     for (data, class) in [
         ("", Class::Ignorable),
         ("[DONE]", Class::Ignorable),

@@ -10,7 +10,7 @@ fn read(raw: &str, so_far: Option<&Usage>) -> Usage {
 }
 
 #[test]
-fn a_stream_tells_it_in_two_parts() {
+fn streamed_usage_comes_in_two_parts() {
     let start = r#"{"input_tokens":10,"cache_creation_input_tokens":30,"cache_read_input_tokens":5,
         "cache_creation":{"ephemeral_5m_input_tokens":10,"ephemeral_1h_input_tokens":20},"output_tokens":1,
         "service_tier":"standard"}"#;
@@ -35,7 +35,7 @@ fn a_stream_tells_it_in_two_parts() {
 }
 
 #[test]
-fn nonsense_is_clamped_and_said() {
+fn invalid_counts_are_clamped_with_a_caveat() {
     let usage = read(r#"{"input_tokens":-3,"output_tokens":1e30}"#, None);
     assert_eq!((usage.tokens.output, usage.untold), (0, Untold { input: false, output: true }));
     let caveat = usage.caveat.unwrap();
@@ -61,7 +61,7 @@ fn reasoning_and_audio_of_others_are_inside_the_totals() {
 
 proptest! {
     #[test]
-    fn what_is_written_is_read_back(
+    fn written_usage_reads_back(
         input in 0..1u64 << 26, cache_read in 0..1u64 << 26, cache_write_5m in 0..1u64 << 25,
         cache_write_1h in 0..1u64 << 25, output in 0..1u64 << 26,
     ) {

@@ -28,7 +28,7 @@ fn a_failure_inside_a_success_is_seen() {
 }
 
 #[test]
-fn without_usage_what_was_said_is_counted() {
+fn without_usage_the_content_is_counted() {
     let body = br#"{"output":[{"type":"reasoning","summary":[{"type":"summary_text","text":"hm"}]},
         {"type":"message","content":[{"type":"output_text","text":"four"},{"type":"refusal","refusal":"no"}]},
         {"type":"function_call","arguments":"{\"a\":1}"},{"type":"custom_tool_call","input":"ls"}]}"#;

@@ -55,7 +55,7 @@ fn events_have_their_class() {
 }
 
 #[test]
-fn the_end_says_where_its_usage_is() {
+fn the_terminal_event_has_the_usage() {
     let data = r#"{"type":"response.completed","response":{"id":"r","usage":{"input_tokens":1}}}"#;
     let seen = classify(&event(&format!("data: {data}\n\n")));
     assert_eq!(&data[seen.usage.unwrap()], r#"{"input_tokens":1}"#);

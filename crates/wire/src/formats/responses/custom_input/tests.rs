@@ -25,13 +25,13 @@ fn in_pieces(arguments: &str, cuts: &[usize]) -> String {
 
 proptest! {
     #[test]
-    fn any_text_comes_out_of_any_cutting(text in any::<String>(), cuts in prop::collection::vec(0usize..9, 0..40)) {
+    fn any_text_is_unwrapped_at_any_chunk_boundaries(text in any::<String>(), cuts in prop::collection::vec(0usize..9, 0..40)) {
         prop_assert_eq!(&in_pieces(&custom::wrap(&text), &cuts), &text);
         prop_assert_eq!(in_pieces(&escaped(&text), &cuts), text);
     }
 
     #[test]
-    fn what_is_wrapped_otherwise_is_told_as_the_whole_would_be(
+    fn other_wrappings_unwrap_like_the_whole_input(
         arguments in "(\\{\"[a-z]{1,6}\": ?)?[a-z0-9 \"{}:,]{0,20}", cuts in prop::collection::vec(0usize..5, 0..9),
     ) {
         prop_assume!(!arguments.replace(' ', "").starts_with(WRAPPING));

@@ -23,7 +23,7 @@ fn the_apis_own_totals_are_taken_apart() {
 
 proptest! {
     #[test]
-    fn what_is_written_reads_back(
+    fn written_usage_reads_back(
         (input, cache_read, cache_write_5m, audio_input) in (0u64..1_000_000, 0u64..1000, 0u64..1000, 0u64..1000),
         (output, reasoning, audio_output) in (0u64..1_000_000, 0u64..1000, 0u64..1000),
     ) {
