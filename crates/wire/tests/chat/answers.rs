@@ -142,7 +142,7 @@ fn streams_are_written_as_clients_know_them() {
         for data in text.split_terminator("\n\n").filter_map(|event| event.strip_prefix("data: ")) {
             assert!(data == "[DONE]" || serde_json::from_str::<Value>(data).is_ok(), "{data}");
         }
-        insta::assert_snapshot!(format!("narrated_usage_{include_usage}"), text);
+        insta::assert_snapshot!(format!("rendered_stream_usage_{include_usage}"), text);
     }
 }
 

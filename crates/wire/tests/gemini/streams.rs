@@ -177,7 +177,7 @@ fn a_client_is_written_whole_answers_and_streams() {
     let body: Value = serde_json::from_slice(&client().render(&reply(), &mut rendering())).unwrap();
     insta::assert_snapshot!("rendered", serde_json::to_string_pretty(&body).unwrap());
     let stream = narrated(reply());
-    insta::assert_snapshot!("narrated", std::str::from_utf8(&stream).unwrap().replace("\r\n", "␍␊\n"));
+    insta::assert_snapshot!("rendered_stream", std::str::from_utf8(&stream).unwrap().replace("\r\n", "␍␊\n"));
 }
 
 /// Arguments arrive in fragments and are rendered whole; text is rendered at once.

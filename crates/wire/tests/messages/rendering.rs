@@ -116,7 +116,7 @@ fn whole_and_streamed_an_answer_is_the_same_to_the_client() {
 fn the_stream_as_it_is_written() {
     let events = reply().into_events();
     let stream = render_stream(&events);
-    insta::assert_snapshot!("narrated", std::str::from_utf8(&stream).unwrap());
+    insta::assert_snapshot!("rendered_stream", std::str::from_utf8(&stream).unwrap());
 }
 
 #[test]
