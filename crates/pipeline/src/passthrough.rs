@@ -219,7 +219,7 @@ async fn wrapped(
 fn gateway_headers(ticket: &mut Ticket) -> HeaderMap {
     let overhead_us = ticket.first_byte();
     let mut headers = ticket.headers(overhead_us);
-    if ticket.receipt.lane().is_some_and(|deployment| deployment.target.model.is_empty()) {
+    if ticket.receipt.deployment().is_some_and(|deployment| deployment.target.model.is_empty()) {
         headers.remove(response_headers::MODEL);
     }
     headers

@@ -15,7 +15,7 @@ use crate::accounting::ticket::Ticket;
 use crate::call::arrival::RequestId;
 use crate::call::context::CallContext;
 use crate::gateway::Gateway;
-use crate::routing::routes::Deployment as Lane;
+use crate::routing::routes::Deployment;
 
 impl Ticket {
     /// Journals the response that the call waits for, so that another process can take it over.
@@ -50,7 +50,7 @@ impl Ticket {
     }
 
     /// The ticket of a call that an ended process left open.
-    pub fn take_over(gateway: &Arc<Gateway>, opening: Opening, lane: Arc<Lane>) -> Box<Self> {
+    pub fn take_over(gateway: &Arc<Gateway>, opening: Opening, deployment: Arc<Deployment>) -> Box<Self> {
         gateway.metrics.in_flight.inc();
         let reserved = Reservation {
             usage: opening.reserved.clone(),
@@ -74,7 +74,7 @@ impl Ticket {
         let (request_id, id) = (request_id(&receipt.request_id), receipt.id.clone());
         let context = CallContext::taken_over(gateway, request_id, id, receipt.at, owner);
         let mut builder = ReceiptBuilder::new(receipt, None);
-        (builder.lane, builder.reserved, builder.left) = (Some(lane), reserved, true);
+        (builder.deployment, builder.reserved, builder.left) = (Some(deployment), reserved, true);
         builder.shard = ShardId::SHARED;
         Box::new(Self {
             context: Arc::new(context),

@@ -14,7 +14,7 @@ use super::receipt_builder::ReceiptBuilder;
 use crate::accounting::estimate;
 use crate::accounting::loss::Loss;
 use crate::accounting::reservation::Reservation;
-use crate::routing::routes::Deployment as Lane;
+use crate::routing::routes::Deployment;
 
 #[derive(Clone, Debug, Default)]
 pub struct PriorUsage {
@@ -33,7 +33,7 @@ pub struct PriorUsage {
 /// Usage of an attempt that incurred cost without a result. Priced when the call is settled.
 #[derive(Clone)]
 pub struct FailedAttemptUsage {
-    pub lane: Arc<Lane>,
+    pub deployment: Arc<Deployment>,
     pub usage: Option<Usage>,
     content_bytes: u64,
     /// Bytes of the partial answer that were sent to it.
@@ -53,7 +53,7 @@ impl FailedAttemptUsage {
     /// limited to what the call or the model allows.
     fn estimate(&self, prompt: &[u8], bound: Option<u64>) -> Usage {
         const LONGEST: u64 = 32_768;
-        let facts = self.lane.facts.as_ref();
+        let facts = self.deployment.facts.as_ref();
         let longest = bound.or(facts.and_then(|facts| facts.max_output_tokens)).unwrap_or(LONGEST);
         let input = catalog::estimate_tokens_from_bytes(prompt.len() as u64 + self.shown);
         let output = estimate::output(self.content_bytes, Some(longest));
@@ -63,13 +63,13 @@ impl FailedAttemptUsage {
 }
 
 impl PriorUsage {
-    pub fn lose(&mut self, lane: &Lane, usage: &Usage) {
+    pub fn lose(&mut self, deployment: &Deployment, usage: &Usage) {
         self.lost = true;
-        self.add(Some(lane), usage);
+        self.add(Some(deployment), usage);
     }
 
-    pub fn add(&mut self, lane: Option<&Lane>, usage: &Usage) {
-        let (cost, source) = price(lane, usage);
+    pub fn add(&mut self, deployment: Option<&Deployment>, usage: &Usage) {
+        let (cost, source) = price(deployment, usage);
         self.tokens += usage.tokens;
         self.reported = sum(self.reported, usage.reported_cost);
         self.unpriced |= cost.is_none() && usage.tokens.total() > 0;
@@ -102,8 +102,8 @@ impl PriorUsage {
     }
 }
 
-pub fn price(lane: Option<&Lane>, usage: &Usage) -> (Option<Cost>, CostSource) {
-    let priced = lane.and_then(|lane| lane.charge(usage));
+pub fn price(deployment: Option<&Deployment>, usage: &Usage) -> (Option<Cost>, CostSource) {
+    let priced = deployment.and_then(|deployment| deployment.charge(usage));
     match (usage.reported_cost, priced) {
         (Some(total), _) => (Some(Cost { input: Nanos::ZERO, output: total }), CostSource::ProviderReported),
         (None, Some(cost)) => (Some(cost), CostSource::ModelPricing),
@@ -139,7 +139,11 @@ impl ReceiptBuilder {
             told => {
                 let (prompt, bytes, bound) = (self.prompt.clone(), self.content_bytes, self.bound);
                 let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
-                let model = self.lane.as_ref().map(|lane| lane.target.model.clone()).unwrap_or_default();
+                let model = self
+                    .deployment
+                    .as_ref()
+                    .map(|deployment| deployment.target.model.clone())
+                    .unwrap_or_default();
                 let count = move || estimate::rest(&model, &prompt, repeated, bytes, bound);
                 let counted = tasks.spawn_blocking(count).await.unwrap_or_default();
                 match told {
@@ -152,7 +156,7 @@ impl ReceiptBuilder {
             }
         };
         let earlier = self.earlier.get_or_insert_default();
-        earlier.add(self.lane.as_deref(), &counted);
+        earlier.add(self.deployment.as_deref(), &counted);
         earlier.shown =
             so_far.parts.iter().filter_map(|part| part.as_text()).map(|text| text.len() as u64).sum();
         self.content_bytes = 0;
@@ -162,11 +166,11 @@ impl ReceiptBuilder {
     }
 
     /// Records a failed attempt whose provider had started to answer.
-    pub fn lose(&mut self, lane: &Arc<Lane>, loss: Loss) {
+    pub fn lose(&mut self, deployment: &Arc<Deployment>, loss: Loss) {
         let shown = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
         let Loss { usage, content_bytes } = loss;
         self.billed += 1;
-        self.lost.push(FailedAttemptUsage { lane: lane.clone(), usage, content_bytes, shown });
+        self.lost.push(FailedAttemptUsage { deployment: deployment.clone(), usage, content_bytes, shown });
     }
 
     pub fn record_resumption(&mut self, resumed: u32) {

@@ -19,7 +19,7 @@ use crate::accounting::reservation::Reservation;
 use crate::budgets::BudgetScope;
 use crate::call::receive::Call;
 use crate::routing::names::Names;
-use crate::routing::routes::Deployment as Lane;
+use crate::routing::routes::Deployment;
 use crate::services::traces::{self, CallTrace, TraceHeaders};
 
 /// The receipt of a call in flight, and the facts that it is completed from.
@@ -29,7 +29,7 @@ pub struct ReceiptBuilder {
     pub(super) receipt: Option<Box<Receipt>>,
     /// The shard of the journal that the call is recorded in.
     pub(super) shard: ShardId,
-    pub(super) lane: Option<Arc<Lane>>,
+    pub(super) deployment: Option<Arc<Deployment>>,
     pub(super) prompt: Bytes,
     /// Time spent waiting for providers before the first byte; not part of the gateway's overhead.
     pub(super) waited: Duration,
@@ -72,8 +72,8 @@ impl ReceiptBuilder {
     }
 
     /// The target that answered, or that the call was last sent to.
-    pub fn lane(&self) -> Option<&Arc<Lane>> {
-        self.lane.as_ref()
+    pub fn deployment(&self) -> Option<&Arc<Deployment>> {
+        self.deployment.as_ref()
     }
 
     /// The request body.
@@ -129,11 +129,11 @@ impl ReceiptBuilder {
     }
 
     /// Records the model of a call that was already sent.
-    pub fn concerns(&mut self, lane: &Arc<Lane>) {
-        self.lane = Some(lane.clone());
+    pub fn concerns(&mut self, deployment: &Arc<Deployment>) {
+        self.deployment = Some(deployment.clone());
         self.edit(|receipt| {
-            receipt.model = lane.target.model.to_string();
-            receipt.requested_model = lane.target.model.to_string();
+            receipt.model = deployment.target.model.to_string();
+            receipt.requested_model = deployment.target.model.to_string();
         });
     }
 }
@@ -150,14 +150,14 @@ impl ReceiptBuilder {
     }
 
     /// Records that another target than the one the call was sent to has answered.
-    pub fn switch(&mut self, lane: &Arc<Lane>, dropped: Dropped) {
-        self.answered_by(lane);
+    pub fn switch(&mut self, deployment: &Arc<Deployment>, dropped: Dropped) {
+        self.answered_by(deployment);
         self.dropped = dropped;
     }
 
-    pub fn answered_by(&mut self, lane: &Arc<Lane>) {
-        self.lane = Some(lane.clone());
-        let target = &lane.target;
+    pub fn answered_by(&mut self, deployment: &Arc<Deployment>) {
+        self.deployment = Some(deployment.clone());
+        let target = &deployment.target;
         self.served_by(&target.provider_type, &target.instance, &target.model);
     }
 

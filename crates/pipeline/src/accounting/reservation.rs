@@ -4,7 +4,7 @@ use domain::money::Cost;
 use domain::usage::Usage;
 
 use crate::limit::TokenDemand;
-use crate::routing::routes::Deployment as Lane;
+use crate::routing::routes::Deployment;
 
 /// The charge for a call whose outcome never becomes known.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +17,8 @@ pub struct Reservation {
 
 impl Reservation {
     /// The tokens that the call reserves against the rate limits of its key.
-    pub fn token_demand(&self, lane: &Lane) -> TokenDemand {
-        let (model, prompt) = (lane.target.model.clone(), self.usage.tokens.input);
+    pub fn token_demand(&self, deployment: &Deployment) -> TokenDemand {
+        let (model, prompt) = (deployment.target.model.clone(), self.usage.tokens.input);
         TokenDemand { model, prompt, max_output: self.bound }
     }
 }

@@ -13,7 +13,7 @@ use super::prior_usage::{self, FailedAttemptUsage, PriorUsage};
 use super::request_log;
 use crate::accounting::estimate;
 use crate::gateway::Gateway;
-use crate::routing::routes::Deployment as Lane;
+use crate::routing::routes::Deployment;
 use crate::services::audit;
 use crate::services::traces::CallTrace;
 
@@ -24,7 +24,7 @@ pub struct Settlement {
     /// The shard of the journal that the call is recorded in.
     pub shard: ShardId,
     /// The last target and its usage, if reported.
-    pub lane: Option<Arc<Lane>>,
+    pub deployment: Option<Arc<Deployment>>,
     pub usage: Option<Usage>,
     /// The call was sent, so it may have incurred cost.
     pub left: bool,
@@ -48,7 +48,7 @@ impl Settlement {
     pub fn settle(mut self) {
         for lost in std::mem::take(&mut self.lost) {
             let usage = lost.consumed(&self.prompt, self.bound);
-            self.earlier.get_or_insert_default().lose(&lost.lane, &usage);
+            self.earlier.get_or_insert_default().lose(&lost.deployment, &usage);
         }
         let repeated = self.earlier.as_ref().map_or(0, |earlier| earlier.shown);
         let bytes = self.content_bytes;
@@ -60,7 +60,7 @@ impl Settlement {
             }
             None if self.left => count(),
             None => {
-                self.lane = None;
+                self.deployment = None;
                 Usage::default()
             }
         };
@@ -68,17 +68,17 @@ impl Settlement {
     }
 
     fn book(self) {
-        let Self { gateway, mut receipt, shard, lane, earlier, holds, prompt, trace, .. } = self;
-        let lane = lane.as_deref();
+        let Self { gateway, mut receipt, shard, deployment, earlier, holds, prompt, trace, .. } = self;
+        let deployment = deployment.as_deref();
         let input = receipt.usage.tokens.total_input();
         let reported = receipt.status == 200 && input > 0 && !receipt.usage.estimated && earlier.is_none();
-        if let Some(lane) = lane.filter(|_| reported && holds.is_budgeted()) {
-            let target = (&*lane.target.instance, &*lane.target.model);
+        if let Some(deployment) = deployment.filter(|_| reported && holds.is_budgeted()) {
+            let target = (&*deployment.target.instance, &*deployment.target.model);
             gateway.budgets.prefixes().record(target, &prompt, input);
         }
-        (receipt.cost, receipt.cost_source) = prior_usage::price(lane, &receipt.usage);
+        (receipt.cost, receipt.cost_source) = prior_usage::price(deployment, &receipt.usage);
         if receipt.cost_source == CostSource::ModelPricing {
-            receipt.pricing_version = lane.and_then(Lane::pricing_version).map(str::to_owned);
+            receipt.pricing_version = deployment.and_then(Deployment::pricing_version).map(str::to_owned);
         }
         if let Some(earlier) = earlier {
             earlier.complete(&mut receipt);
@@ -86,7 +86,7 @@ impl Settlement {
         receipt.flag_unpriced();
         holds.settle(&receipt);
         gateway.metrics.in_flight.dec();
-        gateway.metrics.record(lane.map(|lane| &*lane.metrics), &receipt);
+        gateway.metrics.record(deployment.map(|deployment| &*deployment.metrics), &receipt);
         if let (Some(traces), Some(trace)) = (&gateway.traces, &trace) {
             traces.export(&receipt, trace);
         }

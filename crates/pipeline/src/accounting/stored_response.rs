@@ -120,7 +120,11 @@ fn put(
     let ttl = i64::try_from(ticket.context.policy().response_ttl.as_micros()).unwrap_or(i64::MAX);
     gateway.responses.put(StoredResponse {
         owner: keeping.owner.clone(),
-        provider: ticket.receipt.lane().map(|lane| lane.target.instance.to_string()).unwrap_or_default(),
+        provider: ticket
+            .receipt
+            .deployment()
+            .map(|deployment| deployment.target.instance.to_string())
+            .unwrap_or_default(),
         upstream_id: if native { seen.id.clone() } else { String::new() },
         id: seen.id,
         retrievable: body.is_some(),

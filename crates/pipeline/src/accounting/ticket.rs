@@ -23,7 +23,7 @@ use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
-use crate::routing::routes::Deployment as Lane;
+use crate::routing::routes::Deployment;
 use crate::services::traces::{self, CallTrace};
 
 pub struct Ticket {
@@ -89,7 +89,7 @@ impl Ticket {
         let Self { context, receipt, .. } = self;
         let mut headers = response_headers::headers(
             &context.request_id,
-            receipt.lane.as_ref(),
+            receipt.deployment.as_ref(),
             receipt.attempts(),
             overhead_us,
         );
@@ -145,17 +145,17 @@ impl Ticket {
     }
 
     /// Records that the call is sent to a target.
-    pub fn record_sent(&mut self, lane: &Arc<Lane>, reservation: &Reservation) {
-        self.journal_sent(lane, reservation);
+    pub fn record_sent(&mut self, deployment: &Arc<Deployment>, reservation: &Reservation) {
+        self.journal_sent(deployment, reservation);
         self.receipt.bound = reservation.bound;
         self.receipt.reserved.clone_from(reservation);
         self.receipt.left = true;
-        self.receipt.answered_by(lane);
+        self.receipt.answered_by(deployment);
     }
 
     /// Journals that the call is sent to a target. A journal failure does not stop the call: its receipt is written, or
     /// queued, when the call ends.
-    pub fn journal_sent(&self, lane: &Lane, reservation: &Reservation) {
+    pub fn journal_sent(&self, deployment: &Deployment, reservation: &Reservation) {
         let gateway = self.gateway();
         let Some(receipt) = self.receipt.receipt().filter(|_| gateway.policy.keeps_journal()) else {
             return;
@@ -164,9 +164,9 @@ impl Ticket {
             (!self.receipt.lost.is_empty()).then(|| self.receipt.reservation_beside_lost(reservation));
         let reservation = whole.as_ref().unwrap_or(reservation);
         let opening = OpeningRef {
-            model: &lane.target.model,
-            provider: &lane.target.provider_type,
-            provider_name: &lane.target.instance,
+            model: &deployment.target.model,
+            provider: &deployment.target.provider_type,
+            provider_name: &deployment.target.instance,
             audited: self.audit.is_on(),
             ..receipt.opening(&reservation.usage, reservation.cost)
         };
@@ -182,15 +182,16 @@ impl Ticket {
     }
 
     /// Records a finished attempt. `span_id` is that of its client span, if the call is traced.
-    pub fn attempted(&mut self, lane: &Lane, attempt: Attempt, span_id: Option<String>) {
+    pub fn attempted(&mut self, deployment: &Deployment, attempt: Attempt, span_id: Option<String>) {
         let gateway = self.context.gateway();
-        gateway.metrics.attempted(&lane.metrics, &attempt);
+        gateway.metrics.attempted(&deployment.metrics, &attempt);
         if let Some(trace) = &mut self.receipt.trace {
             let took = Duration::from_micros(attempt.duration_us);
             let started = self.context.elapsed().saturating_sub(took);
             let span_id = span_id.unwrap_or_else(|| traces::new_span_id(&*gateway.entropy));
-            let server = lane.instance.destination.as_ref().ok().map(|destination| destination.origin());
-            trace.attempted(&lane.target.provider_type, server, span_id, started);
+            let server =
+                deployment.instance.destination.as_ref().ok().map(|destination| destination.origin());
+            trace.attempted(&deployment.target.provider_type, server, span_id, started);
         }
         self.receipt.attempted(attempt);
     }
@@ -301,7 +302,7 @@ impl Ticket {
             gateway: self.context.gateway().clone(),
             receipt,
             shard: facts.shard,
-            lane: facts.lane.clone(),
+            deployment: facts.deployment.clone(),
             usage: facts.usage.take(),
             left: facts.left,
             prompt: std::mem::take(&mut facts.prompt),

@@ -113,7 +113,7 @@ async fn pass_on(
     let usage = native.read_usage(raw, None);
     ticket.receipt.produced(answer.content_bytes as u64);
     let latency_ms = ticket.context.elapsed().as_millis() as u64;
-    let deployment = ticket.receipt.lane().cloned();
+    let deployment = ticket.receipt.deployment().cloned();
     let (provider, model) = deployment
         .as_ref()
         .map(|deployment| (&*deployment.target.instance, &*deployment.target.model))
@@ -176,7 +176,11 @@ async fn finish(
     let mut cost = None;
     if let Some((usage, raw)) = usage {
         let whole = usage.untold == Untold::default();
-        cost = ticket.receipt.lane().filter(|_| whole).and_then(|deployment| deployment.cost_header(&usage));
+        cost = ticket
+            .receipt
+            .deployment()
+            .filter(|_| whole)
+            .and_then(|deployment| deployment.cost_header(&usage));
         ticket.consumed(usage, raw);
     }
     let mut headers = ticket.headers(overhead_us);
@@ -196,7 +200,7 @@ async fn finish(
 /// Records the reply for repeated calls. The response will be billed, whether or not the client waits for that.
 fn record(recorder: Option<Box<AnswerRecorder>>, reply: &Reply, ticket: &Ticket) {
     if let Some(recorder) = recorder {
-        recorder.record_whole(reply, ticket.receipt.lane().map(|deployment| &deployment.target));
+        recorder.record_whole(reply, ticket.receipt.deployment().map(|deployment| &deployment.target));
     }
 }
 

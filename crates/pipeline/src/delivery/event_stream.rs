@@ -252,7 +252,7 @@ impl EventStream {
     fn finish_recording(&mut self, flow: &UpstreamStream, ticket: &Ticket) {
         let Some(mut recorder) = self.recorder.take().filter(|_| !flow.has_failed()) else { return };
         flow.left().chain(&self.pending_bytes).for_each(|bytes| recorder.push(bytes));
-        recorder.finish(ticket.receipt.lane().map(|deployment| &deployment.target));
+        recorder.finish(ticket.receipt.deployment().map(|deployment| &deployment.target));
     }
 
     /// Polls the timer, which serves both the heartbeat and the idle timeout. It is created when the stream first has
@@ -292,7 +292,8 @@ impl EventStream {
 }
 
 fn closing_comment(ticket: &Ticket, more: &str) -> Bytes {
-    let model = ticket.receipt.lane().map(|deployment| deployment.target.selector()).unwrap_or_default();
+    let model =
+        ticket.receipt.deployment().map(|deployment| deployment.target.selector()).unwrap_or_default();
     Bytes::from(format!(": gatehouse model={model} attempts={}{more}\n\n", ticket.receipt.attempts()))
 }
 

@@ -104,7 +104,7 @@ impl PassthroughMeter {
         if let Some(ticket) = &mut self.ticket {
             let duration = ticket.context.now().saturating_sub(before);
             ticket.receipt.waited(duration);
-            if let Some(deployment) = ticket.receipt.lane().cloned() {
+            if let Some(deployment) = ticket.receipt.deployment().cloned() {
                 let duration_us = duration.as_micros() as u64;
                 ticket.attempted(&deployment, Attempt { duration_us, ..attempt }, span_id);
             }
@@ -237,7 +237,7 @@ impl PassthroughMeter {
     fn concern(&mut self, model: Option<String>) {
         let model = self.model.clone().or(model);
         if let (Some(ticket), Some(model)) = (&mut self.ticket, model)
-            && ticket.receipt.lane().is_none_or(|deployment| *deployment.target.model != *model)
+            && ticket.receipt.deployment().is_none_or(|deployment| *deployment.target.model != *model)
         {
             ticket.receipt.concerns(&self.instance.passthrough_deployment(&model));
         }
@@ -307,9 +307,12 @@ impl PassthroughMeter {
     fn charge_dearest(&mut self, usage: &Usage, answered: Option<&str>) {
         let Some(ticket) = self.ticket.as_mut().filter(|_| usage.reported_cost.is_none()) else { return };
         let cost = |deployment: &Deployment| deployment.charge(usage).map(|cost| cost.input + cost.output);
-        let current = ticket.receipt.lane().and_then(|deployment| cost(deployment));
-        let requested =
-            ticket.receipt.lane().map(|deployment| deployment.target.model.to_string()).unwrap_or_default();
+        let current = ticket.receipt.deployment().and_then(|deployment| cost(deployment));
+        let requested = ticket
+            .receipt
+            .deployment()
+            .map(|deployment| deployment.target.model.to_string())
+            .unwrap_or_default();
         let mut candidates = match answered {
             Some(model) => vec![model.to_owned()],
             None => self.sent.models(),

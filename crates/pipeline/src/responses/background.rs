@@ -47,7 +47,7 @@ pub fn goes_on(ticket: &Ticket) -> bool {
 fn can_be_asked(ticket: &Ticket) -> bool {
     ticket
         .receipt
-        .lane()
+        .deployment()
         .is_some_and(|deployment| deployment.instance.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve))
 }
 
@@ -126,7 +126,7 @@ fn wait(mut ticket: Box<Ticket>, id: String) {
 
 /// Polls the provider, at growing intervals, until the response has ended.
 async fn ended(ticket: &Ticket, id: &str) -> Outcome {
-    let Some(deployment) = ticket.receipt.lane().cloned() else { return Outcome::Lost };
+    let Some(deployment) = ticket.receipt.deployment().cloned() else { return Outcome::Lost };
     let (mut waited, mut pause) = (Duration::ZERO, SOON);
     while waited < LONGEST {
         // Sleep in short steps, so that a shutdown does not wait for the whole interval.

@@ -56,7 +56,7 @@ pub async fn resume(
 ) -> Resumed {
     record_interruption(&fault.unwrap_or_else(fault::internal_error), &mut ticket);
     ticket.receipt.carry_over(&so_far, &ticket.context.gateway().tasks).await;
-    let failed = ticket.receipt.lane().cloned();
+    let failed = ticket.receipt.deployment().cloned();
     resumable.order(failed.as_ref());
     let limits = resumable.deployments.iter().map(|deployment| &deployment.instance.limits);
     let deadline = Instant::now() + ticket.context.policy().call_timeout(limits);
