@@ -1,5 +1,7 @@
 //! One SQL interface to SQLite and PostgreSQL: a pool of either, behind the few operations that this crate needs.
 
+mod low_priority;
+
 use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -370,7 +372,8 @@ async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<Pool, St
     let pool = |most: u32| {
         SqlitePoolOptions::new().max_connections(most).acquire_timeout(limit).test_before_acquire(false)
     };
-    let writer = pool(1).idle_timeout(None).max_lifetime(None).connect_with(options.clone()).await?;
+    let writer = pool(1).idle_timeout(None).max_lifetime(None).connect_with(options.clone());
+    let writer = low_priority::run(writer).await??;
     let readers = pool(SQLITE_READERS).idle_timeout(READER_IDLE).connect_lazy_with(options);
     Ok(Pool::Sqlite { writer, readers })
 }
