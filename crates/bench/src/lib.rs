@@ -1,7 +1,7 @@
 //! Building blocks of `gatehouse bench`: mock upstream, baseline proxy, load generator, process statistics, nginx and
 //! report.
 
-pub mod floor;
+pub mod baseline_proxy;
 pub mod histogram;
 pub mod load;
 pub mod mock;

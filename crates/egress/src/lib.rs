@@ -19,7 +19,7 @@ mod origin;
 mod outgoing;
 mod proxy;
 mod request;
-mod rope;
+mod segmented_body;
 mod signal;
 #[cfg(test)]
 mod tests;

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use parking_lot::Mutex;
 
-use crate::rope::{Rope, RopeBody};
+use crate::segmented_body::{Rope, RopeBody};
 
 pub type BodyError = Box<dyn std::error::Error + Send + Sync>;
 pub type StreamedBody = Pin<Box<dyn Body<Data = Bytes, Error = BodyError> + Send>>;

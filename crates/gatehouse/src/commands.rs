@@ -15,7 +15,7 @@ use std::process::ExitCode;
 
 use crate::master_key;
 use crate::settings::{self, Settings};
-use crate::world::SystemEntropy;
+use crate::system::SystemEntropy;
 
 /// Exit status for an invalid configuration, as opposed to a failure at run time.
 pub const BAD_CONFIGURATION: u8 = 2;

@@ -4,7 +4,7 @@ mod commands;
 mod logging;
 mod master_key;
 mod settings;
-mod world;
+mod system;
 
 use std::path::PathBuf;
 use std::process::ExitCode;

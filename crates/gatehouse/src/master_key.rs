@@ -97,7 +97,7 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::world::SystemEntropy;
+    use crate::system::SystemEntropy;
 
     #[test]
     fn a_key_is_made_once_for_its_owner_alone() {

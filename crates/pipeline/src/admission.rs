@@ -1,6 +1,6 @@
 //! Admission of a call: its reservation, and its share of the budgets on its path.
 
-pub(crate) mod afford;
+pub(crate) mod budget_admission;
 pub mod reserve;
 
 use std::sync::Arc;
@@ -59,7 +59,7 @@ pub(crate) fn admit(
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<(Prepared, Reservation), Fault> {
-    let prepared = afford::afford(gateway, draw, prepared, ticket)?;
+    let prepared = budget_admission::afford(gateway, draw, prepared, ticket)?;
     // Last: a call that a budget refuses takes no tokens from its key's limits.
     let reservation = reserve::reserve(&prepared.plan, &prepared.call);
     if let Some(deployment) = prepared.plan.first() {

@@ -1,8 +1,8 @@
 //! Explains the decisions about a request without making the call: runs every step that decides, and none that has an
 //! effect.
 
-mod own;
-mod shown;
+mod caller_limits;
+mod into_view;
 mod view;
 
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use domain::user_path::UserPath;
 use http_body_util::Full;
 use store::Owner;
 
-use crate::admission::afford::{self, Pair};
+use crate::admission::budget_admission::{self, Pair};
 use crate::admission::reserve;
 use crate::budgets::BudgetScope;
 use crate::call::arrival::{self, Arrival};
@@ -30,9 +30,9 @@ use crate::routing::resolve::access::Access;
 use crate::routing::resolve::{self, Plan};
 use crate::routing::routes::Deployment;
 use crate::snapshot::Snapshot;
-use crate::{budgets, limit, responses};
+use crate::{budgets, rate_limit, responses};
 
-pub use own::limits_and_budgets;
+pub use caller_limits::limits_and_budgets;
 pub use view::{
     BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, Explanation, LimitView, PrincipalView, Refusal,
     RequestView, Resolution, UpstreamRequest,
@@ -58,13 +58,13 @@ pub async fn explain(
     let ExplanationRequest { arrival, body, principal, asker } = question;
     let same = asker.actor() == principal.actor();
     let confided = same || asker.may(Scope::Admin(None, Action::Read));
-    let mut explanation = Explanation::new(shown::principal(&principal));
+    let mut explanation = Explanation::new(into_view::principal(&principal));
     let explainer =
         Explainer { gateway, snapshot, arrival: &arrival, principal: &principal, asker: &asker, confided };
     if let Err(stop) = explainer.follow(body, &mut explanation).await {
         match stop {
             Stop::Asker(fault) => return Err(fault),
-            Stop::Call(fault) => explanation.decision.error = Some(shown::refusal(&fault)),
+            Stop::Call(fault) => explanation.decision.error = Some(into_view::refusal(&fault)),
         }
     }
     Ok(explanation)
@@ -98,16 +98,16 @@ impl Explainer<'_> {
     /// explained all the same.
     async fn follow(&self, body: Bytes, explanation: &mut Explanation) -> Result<(), Stop> {
         let shown = &mut explanation.principal;
-        let principal =
-            authenticate::again(self.snapshot, self.principal, self.arrival.at).map_err(|reason| {
+        let principal = authenticate::reauthenticate(self.snapshot, self.principal, self.arrival.at)
+            .map_err(|reason| {
                 (shown.active, shown.reason) = (false, Some(reason.as_str()));
                 domain::fault::invalid_api_key()
             })?;
-        let Some(preview) = limit::preview(&self.gateway.limiter, &principal, self.gateway.clock.tick())
+        let Some(preview) = rate_limit::preview(&self.gateway.limiter, &principal, self.gateway.clock.tick())
         else {
             return self.judge(principal, body, None, explanation).await;
         };
-        explanation.limits = Some(preview.statuses.iter().map(shown::limit).collect());
+        explanation.limits = Some(preview.statuses.iter().map(into_view::limit).collect());
         let judged = self.judge(principal, body, preview.tokens_refused, explanation).await;
         match preview.request_refused {
             Some(fault) if !matches!(judged, Err(Stop::Asker(_))) => Err(refused(fault, explanation)),
@@ -130,7 +130,7 @@ impl Explainer<'_> {
         let body = receive::receive(Full::new(body), &arrival.headers, gateway).await?;
         let mut call = receive::parse_here(body, arrival)?;
         let selection = call.selection(gateway, arrival.request_id.number(), SelectionMode::DryRun);
-        explanation.request = Some(shown::request(&call, arrival, &selection));
+        explanation.request = Some(into_view::request(&call, arrival, &selection));
         let owner = self.owner(&principal, user_path.as_str());
         let mut context = CallContext::explained(gateway, snapshot, arrival, owner);
         self.look_back(&mut call, &principal, &context).await?;
@@ -138,7 +138,7 @@ impl Explainer<'_> {
         let asking = call.asking(access, arrival, &gateway.policy)?;
         let mut steps = Vec::new();
         let resolved = resolve::resolve(&asking, &mut steps);
-        let error = resolved.as_ref().err().map(shown::refusal);
+        let error = resolved.as_ref().err().map(into_view::refusal);
         explanation.resolution = Some(Resolution { steps, error });
         let mut ranked = resolved?.ranked(&selection);
         context.resolve_policy(&call);
@@ -147,7 +147,7 @@ impl Explainer<'_> {
         let plan = plan_of(&ranked);
         let reservation = reserve::reserve(&plan, &call);
         self.dry_run(&call, &plan, &ranked, &context, &selection, explanation);
-        explanation.estimated_cost = Some(shown::cost(&reservation));
+        explanation.estimated_cost = Some(into_view::cost(&reservation));
         match unaffordable.or(tokens_refused) {
             Some(fault) => Err(refused(fault, explanation)),
             None => Ok(()),
@@ -168,7 +168,7 @@ impl Explainer<'_> {
         let scope = BudgetScope::new(principal, user_path, self.arrival.at, run);
         let look = |plan: &Plan, explanation: &mut Explanation| {
             let history = Pair::of(gateway, principal, plan);
-            afford::fit(plan, &call, &history, |worst| {
+            budget_admission::fit(plan, &call, &history, |worst| {
                 let (rooms, exceeded) = budgets::look(&gateway.budgets, &scope, worst, gateway.clock.now());
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
                 exceeded.map_or(Ok(()), Err)
@@ -207,8 +207,8 @@ impl Explainer<'_> {
             }
         }
         let Ok(fit) = outcome else { return Ok((call, refusal)) };
-        explanation.max_tokens_clamped = fit.clamp.map(|clamp| shown::clamp(&clamp));
-        Ok((afford::with_bound(call, fit.bound)?, None))
+        explanation.max_tokens_clamped = fit.clamp.map(|clamp| into_view::clamp(&clamp));
+        Ok((budget_admission::with_bound(call, fit.bound)?, None))
     }
 
     /// Resolves the budget's `downgrade_to` into the targets that the caller may use.
@@ -221,14 +221,14 @@ impl Explainer<'_> {
     ) -> Option<(String, Vec<Ranked<Arc<Deployment>>>)> {
         let selector = exceeded.downgrade_to.as_deref()?;
         let access = Access::new(&self.gateway.policy, &self.snapshot.routes, principal, &scope.user_path);
-        let asking = afford::downgrade(self.gateway, access, call, selector);
+        let asking = budget_admission::downgrade(self.gateway, access, call, selector);
         let resolved = resolve::resolve(&asking, &mut ()).ok()?;
         let selection = call.selection(self.gateway, self.arrival.request_id.number(), SelectionMode::DryRun);
         Some((selector.to_owned(), resolved.ranked(&selection)))
     }
 
     fn shown(&self, room: &budgets::Headroom) -> BudgetRoom {
-        shown::budget(
+        into_view::budget(
             room,
             budgets::is_visible(&self.gateway.capabilities, self.asker, &room.status.rule.key),
         )
@@ -246,11 +246,12 @@ impl Explainer<'_> {
         let dry_run = dispatch::dry_run(call, &plan.deployments, context, selection.now);
         let candidates = ranked.iter().zip(&dry_run.outlooks).enumerate();
         let candidates = candidates
-            .map(|(place, (candidate, outlook))| shown::candidate(place, candidate, outlook, selection))
+            .map(|(place, (candidate, outlook))| into_view::candidate(place, candidate, outlook, selection))
             .collect();
         explanation.candidates = Some(candidates);
-        explanation.decision = shown::decision(plan, &dry_run);
-        explanation.upstream_request = dry_run.preview.map(|preview| shown::upstream_request(preview, plan));
+        explanation.decision = into_view::decision(plan, &dry_run);
+        explanation.upstream_request =
+            dry_run.preview.map(|preview| into_view::upstream_request(preview, plan));
     }
 
     /// The owner of stored state. If the asker may not see that state, the key is empty, so that none is found.

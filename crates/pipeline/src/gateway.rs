@@ -16,8 +16,8 @@ use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
 use crate::budgets::{self, BudgetScope, Budgets, Exceeded, Hold};
-use crate::limit::{Limiter, UserPaths};
 use crate::policy::Policy;
+use crate::rate_limit::{Limiter, UserPaths};
 use crate::routing::health::{HealthRegistry, Transition};
 use crate::routing::routes::Deployment;
 use crate::services::audit;

@@ -3,12 +3,12 @@
 mod admit;
 mod download;
 mod endpoint;
+mod error_response;
 mod headers;
 mod meter;
 mod prepare;
 mod reservation;
 mod upload;
-mod wrap;
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -180,7 +180,7 @@ async fn answer(
     } else {
         ours.remove(header::CONTENT_ENCODING);
     }
-    if wrap::concerns(status) && *method != Method::HEAD {
+    if error_response::concerns(status) && *method != Method::HEAD {
         return wrapped(meter, status, ours, body, coding).await;
     }
     ours.extend(meter.headers());
@@ -198,11 +198,13 @@ async fn wrapped(
     body: InboundBody,
     coding: Option<Coding>,
 ) -> Result<PassthroughResponse, Refused> {
-    let read = timeout_at(Instant::now() + wrap::PATIENCE, body.collect(wrap::LIMIT)).await;
-    let decode = |bytes| content_encoding::decode_whole(coding, bytes, wrap::LIMIT).ok();
-    let read = read.ok().and_then(Result::ok).and_then(decode);
     let read =
-        read.map(|bytes| wrap::read(status.as_u16(), bytes, meter.instance(), &meter.routes().scrubber));
+        timeout_at(Instant::now() + error_response::PATIENCE, body.collect(error_response::LIMIT)).await;
+    let decode = |bytes| content_encoding::decode_whole(coding, bytes, error_response::LIMIT).ok();
+    let read = read.ok().and_then(Result::ok).and_then(decode);
+    let read = read.map(|bytes| {
+        error_response::read(status.as_u16(), bytes, meter.instance(), &meter.routes().scrubber)
+    });
     let fault = match read {
         Some(Ok(bytes)) => {
             ours.extend(meter.headers());
@@ -210,7 +212,7 @@ async fn wrapped(
             return Ok(PassthroughResponse { status, headers: ours, body: Download::whole(bytes, meter) });
         }
         Some(Err(fault)) => fault,
-        None => wrap::unread(status.as_u16(), meter.instance()),
+        None => error_response::unread(status.as_u16(), meter.instance()),
     };
     Err(meter.refuse(fault))
 }

@@ -1,16 +1,16 @@
 //! Reading of a provider's stream: forwarded unchanged, or decoded, passed through stages and rendered for the client.
 
 mod event_stage;
+mod forwarding_mode;
 mod response_mode;
-mod response_path;
 pub(crate) mod resume;
 mod stages;
 mod translated;
 mod upstream_body;
 mod upstream_stream;
 
+pub use forwarding_mode::{ForwardingInputs, ForwardingMode, TranslationReason};
 pub use response_mode::{Continuity, ResponseMode, Translation};
-pub use response_path::{PathInputs, ResponsePath, TranslationReason};
 pub(crate) use upstream_body::blame;
 pub use upstream_body::{UpstreamBody, interrupted};
 pub use upstream_stream::UpstreamStream;

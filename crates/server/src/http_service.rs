@@ -19,7 +19,7 @@ use tower::Service as _;
 
 use crate::inference::chat;
 use crate::request_context::{ConnectionSlot, Outgoing, RequestContext};
-use crate::{App, azure, client_address, cors, fault, shell};
+use crate::{App, azure, client_address, cors, fault, root_routes};
 
 const ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
@@ -79,7 +79,7 @@ impl HttpService {
     /// trusted.
     pub(crate) fn refuse<B>(&self, request: &Request<B>, fault: domain::fault::Fault) -> Response<Outgoing> {
         let request_id = self.request_id(request);
-        let problem = shell::in_dialect_of(request.uri(), request_id.as_str(), fault::answer(fault));
+        let problem = root_routes::in_dialect_of(request.uri(), request_id.as_str(), fault::answer(fault));
         let mut response = problem.into_response().map(Outgoing::Framework);
         response.headers_mut().insert(http::header::CONNECTION, http::HeaderValue::from_static("close"));
         stamp(response, &request_id)

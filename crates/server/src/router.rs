@@ -21,7 +21,7 @@ use crate::admin::{
 use crate::inference::{
     chat, gemini, google_models, messages, models, passthrough, plain, responses, websocket,
 };
-use crate::{App, known_query, openapi, probes, shell, unknown_route};
+use crate::{App, known_query, openapi, probes, root_routes, unknown_route};
 
 fn inference() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -134,8 +134,8 @@ fn admin_on_demand() -> impl Fn(State<Arc<App>>, Request) -> BoxFuture<'static, 
         let router = laid_out.get_or_init(|| {
             let (router, document) = admin().split_for_parts();
             known_query::install(document);
-            let router = router.fallback(shell::not_found);
-            router.method_not_allowed_fallback(shell::method_not_allowed).with_state(app)
+            let router = router.fallback(root_routes::not_found);
+            router.method_not_allowed_fallback(root_routes::method_not_allowed).with_state(app)
         });
         let answer = router.clone().oneshot(request);
         Box::pin(async { answer.await.into_response() })
@@ -150,23 +150,23 @@ fn templates() -> Vec<String> {
 pub fn routes(app: Arc<App>) -> Router {
     unknown_route::install(templates);
     let (mut router, _) = documented(false).split_for_parts();
-    router = router.route("/", get(shell::front).head(shell::alive));
+    router = router.route("/", get(root_routes::front).head(root_routes::alive));
     if let Some(endpoint) = &app.config.metrics_endpoint {
-        router = router.route(endpoint, get(shell::metrics));
+        router = router.route(endpoint, get(root_routes::metrics));
     }
     if app.config.dashboard_enabled {
         router = router
-            .route("/admin/dashboard", get(shell::dashboard))
-            .route("/admin/dashboard/{*file}", get(shell::dashboard));
+            .route("/admin/dashboard", get(root_routes::dashboard))
+            .route("/admin/dashboard/{*file}", get(root_routes::dashboard));
     }
     let router = match app.config.admin_enabled {
         true => router.fallback(admin_on_demand()),
-        false => router.fallback(shell::not_found),
+        false => router.fallback(root_routes::not_found),
     };
-    let router = router.method_not_allowed_fallback(shell::method_not_allowed);
+    let router = router.method_not_allowed_fallback(root_routes::method_not_allowed);
     let router = match app.config.base_path.trim_end_matches('/') {
         "" => router,
-        base => Router::new().nest(base, router).fallback(shell::not_found),
+        base => Router::new().nest(base, router).fallback(root_routes::not_found),
     };
     router.with_state(app)
 }

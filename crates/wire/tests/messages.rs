@@ -107,7 +107,7 @@ fn decode_stream(chunks: &[Bytes], schema_tool: Option<&str>) -> Result<Vec<Even
     for chunk in chunks {
         splitter.push(chunk.clone());
         while let Some(event) = splitter.next().unwrap() {
-            decoder.read(&event, &mut events)?;
+            decoder.decode_event(&event, &mut events)?;
         }
     }
     decoder.close(&mut events)?;

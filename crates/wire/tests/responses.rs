@@ -94,7 +94,7 @@ pub fn decode_stream(bytes: &Bytes, cuts: &[usize]) -> Result<Vec<Event>, Fault>
     for cut in cuts.iter().copied().chain([usize::MAX]) {
         splitter.push(rest.split_to(cut.min(rest.len())));
         while let Some(event) = splitter.next().unwrap() {
-            decoder.read(&event, &mut events)?;
+            decoder.decode_event(&event, &mut events)?;
         }
     }
     decoder.close(&mut events)?;
@@ -204,7 +204,7 @@ fn a_schema_tool_is_the_answer_itself() {
     let (mut splitter, mut events) = (Splitter::new(1 << 20), Vec::new());
     splitter.push(fixture("streams/everything.sse"));
     while let Some(event) = splitter.next().unwrap() {
-        decoder.read(&event, &mut events).unwrap();
+        decoder.decode_event(&event, &mut events).unwrap();
     }
     assert!(collect(&events).parts.iter().any(|part| part.as_text() == Some("{\"city\":\"Bonn\"}")));
 }

@@ -305,7 +305,7 @@ fn followed(format: Format, stream: &bytes::Bytes) -> Reply {
     while let Some(event) = splitter.next().unwrap() {
         if !event.is_comment_only() {
             decoder
-                .read(&event, &mut events)
+                .decode_event(&event, &mut events)
                 .unwrap_or_else(|fault| panic!("{format:?} {fault}: {}", String::from_utf8_lossy(stream)));
         }
     }

@@ -12,7 +12,7 @@ use store::{AuditBreak, AuditVerification};
 use super::serve::assemble::open_store;
 use super::{BAD_CONFIGURATION, block_on, load_settings};
 use crate::settings::{Settings, StorageType};
-use crate::world::{SystemClock, SystemEntropy};
+use crate::system::{SystemClock, SystemEntropy};
 
 /// Verifies the audit log. Exit status: 0 if it is intact, 1 if it was changed, 2 if it could not be checked.
 #[expect(clippy::print_stdout, clippy::print_stderr, reason = "a command speaks to whoever typed it")]

@@ -13,7 +13,7 @@ use domain::secret::Secret;
 use super::{block_on, run_with_settings};
 use crate::master_key;
 use crate::settings::{Settings, StorageType};
-use crate::world::{SystemClock, SystemEntropy};
+use crate::system::{SystemClock, SystemEntropy};
 use archive::{Archive, Manifest};
 pub use staging::Staging;
 

@@ -91,7 +91,7 @@ async fn mock() -> std::io::Result<()> {
 }
 
 async fn floor(upstream: &str, key: &str) -> std::io::Result<()> {
-    bench::floor::serve_floor(announced().await?, upstream, key).await
+    bench::baseline_proxy::serve_floor(announced().await?, upstream, key).await
 }
 
 #[expect(clippy::print_stdout, reason = "the parent process reads the address from here")]

@@ -20,7 +20,7 @@ use store::{Store, StoreError, Stored, Write};
 use super::serve::assemble;
 use super::{block_on, run_with_settings};
 use crate::settings::{Settings, Value as _};
-use crate::world::{SystemClock, SystemEntropy};
+use crate::system::{SystemClock, SystemEntropy};
 
 /// The actor in change records.
 const ACTOR: &str = "cli";

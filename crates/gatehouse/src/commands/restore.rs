@@ -11,7 +11,7 @@ use super::backup::{self, DATABASE, ENCRYPTION_KEY, JOURNAL, KEYS, Staging};
 use super::serve::assemble::make_directory;
 use super::{block_on, run_with_settings};
 use crate::settings::Settings;
-use crate::world::{SystemClock, SystemEntropy};
+use crate::system::{SystemClock, SystemEntropy};
 
 #[derive(clap::Args)]
 pub struct Options {

@@ -16,7 +16,7 @@ use store::{SealedCounts, SecretReset};
 use super::serve::assemble;
 use super::{block_on, run_with_settings};
 use crate::settings::Settings;
-use crate::world::{SystemClock, SystemEntropy};
+use crate::system::{SystemClock, SystemEntropy};
 
 /// The actor in change records.
 const ACTOR: &str = "cli";

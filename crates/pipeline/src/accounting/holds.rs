@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::budgets::{Clamp, Hold, KeyAndModel};
 use crate::call::context::CallContext;
-use crate::limit::{self, Account, LimitStatus, Permit, RateLimitHeaders, TokenDemand};
+use crate::rate_limit::{self, Account, LimitStatus, Permit, RateLimitHeaders, TokenDemand};
 
 /// The permits and budget holds of a call. Dropping them releases what is held.
 #[derive(Default)]
@@ -86,7 +86,7 @@ impl Holds {
     /// Counts the call against its key's request limits. This happens right after authentication, whatever the outcome.
     pub fn limit_request(&mut self, context: &CallContext, caller: &Principal) -> Result<(), Fault> {
         let gateway = context.gateway();
-        match limit::admit(&gateway.limiter, caller, &gateway.clock) {
+        match rate_limit::admit(&gateway.limiter, caller, &gateway.clock) {
             Ok(permit) => self.permit = permit,
             Err(status) => return Err(self.limit_reached(context, &status)),
         }
@@ -109,7 +109,7 @@ impl Holds {
     fn limit_reached(&mut self, context: &CallContext, status: &LimitStatus) -> Fault {
         context.gateway().metrics.limited(status.bound.name());
         self.refused = Some(RateLimitHeaders::from(*status));
-        limit::refusal(status)
+        rate_limit::refusal(status)
     }
 
     /// Adds the rate limit headers, on success and on refusal alike.
@@ -118,8 +118,8 @@ impl Holds {
             || self.permit.as_ref().and_then(|permit| permit.account().rate_limit_headers(context.now()));
         // A call that is refused before limits are checked reports those of its key.
         let counted = || {
-            let key = context.principal().and_then(limit::limited)?;
-            limit::rate_limit_headers(&context.gateway().limiter, key, context.now())
+            let key = context.principal().and_then(rate_limit::limited)?;
+            rate_limit::rate_limit_headers(&context.gateway().limiter, key, context.now())
         };
         if let Some(limits) = self.refused.or_else(permitted).or_else(counted) {
             limits.write(headers);

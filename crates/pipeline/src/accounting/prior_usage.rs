@@ -10,6 +10,7 @@ use domain::receipt::{CostSource, Receipt};
 use domain::usage::{Tokens, Usage};
 use tokio_util::task::TaskTracker;
 
+use super::pricing;
 use super::receipt_builder::ReceiptBuilder;
 use crate::accounting::estimate;
 use crate::accounting::loss::Loss;
@@ -69,7 +70,7 @@ impl PriorUsage {
     }
 
     pub fn add(&mut self, deployment: Option<&Deployment>, usage: &Usage) {
-        let (cost, source) = price(deployment, usage);
+        let (cost, source) = pricing::price_usage(deployment, usage);
         self.tokens += usage.tokens;
         self.reported = sum(self.reported, usage.reported_cost);
         self.unpriced |= cost.is_none() && usage.tokens.total() > 0;
@@ -99,15 +100,6 @@ impl PriorUsage {
                 caveat.add_to(&mut last.caveat);
             }
         }
-    }
-}
-
-pub fn price(deployment: Option<&Deployment>, usage: &Usage) -> (Option<Cost>, CostSource) {
-    let priced = deployment.and_then(|deployment| deployment.charge(usage));
-    match (usage.reported_cost, priced) {
-        (Some(total), _) => (Some(Cost { input: Nanos::ZERO, output: total }), CostSource::ProviderReported),
-        (None, Some(cost)) => (Some(cost), CostSource::ModelPricing),
-        (None, None) => (None, CostSource::None),
     }
 }
 
@@ -222,7 +214,7 @@ mod tests {
         earlier.add(None, &usage(10, Some(5)));
         earlier.add(None, &usage(20, None));
         let mut receipt = Receipt { usage: usage(3, Some(7)), resumed: 2, ..Receipt::default() };
-        (receipt.cost, receipt.cost_source) = price(None, &receipt.usage);
+        (receipt.cost, receipt.cost_source) = pricing::price_usage(None, &receipt.usage);
         earlier.complete(&mut receipt);
         assert_eq!((receipt.usage.tokens.input, receipt.usage.tokens.output), (33, 3));
         assert_eq!(receipt.total_cost(), Some(Nanos(12)));

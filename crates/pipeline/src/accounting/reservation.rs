@@ -3,7 +3,7 @@
 use domain::money::Cost;
 use domain::usage::Usage;
 
-use crate::limit::TokenDemand;
+use crate::rate_limit::TokenDemand;
 use crate::routing::routes::Deployment;
 
 /// The charge for a call whose outcome never becomes known.

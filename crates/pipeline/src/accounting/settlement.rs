@@ -9,7 +9,8 @@ use domain::usage::Usage;
 use store::ShardId;
 
 use super::holds::Holds;
-use super::prior_usage::{self, FailedAttemptUsage, PriorUsage};
+use super::pricing;
+use super::prior_usage::{FailedAttemptUsage, PriorUsage};
 use super::request_log;
 use crate::accounting::estimate;
 use crate::gateway::Gateway;
@@ -76,7 +77,7 @@ impl Settlement {
             let target = (&*deployment.target.instance, &*deployment.target.model);
             gateway.budgets.prefixes().record(target, &prompt, input);
         }
-        (receipt.cost, receipt.cost_source) = prior_usage::price(deployment, &receipt.usage);
+        (receipt.cost, receipt.cost_source) = pricing::price_usage(deployment, &receipt.usage);
         if receipt.cost_source == CostSource::ModelPricing {
             receipt.pricing_version = deployment.and_then(Deployment::pricing_version).map(str::to_owned);
         }

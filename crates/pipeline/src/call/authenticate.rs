@@ -71,7 +71,11 @@ pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Prin
 }
 
 /// Looks the caller up again in the current snapshot, for work that outlives the snapshot it was admitted with.
-pub fn again(snapshot: &Snapshot, principal: &Principal, now: Timestamp) -> Result<Principal, KeyRejection> {
+pub fn reauthenticate(
+    snapshot: &Snapshot,
+    principal: &Principal,
+    now: Timestamp,
+) -> Result<Principal, KeyRejection> {
     match principal {
         Principal::Master => Ok(Principal::Master),
         Principal::Key(key) => verify_key(snapshot, &key.digest, now),

@@ -22,7 +22,7 @@ use crate::delivery::event_stream::EventStream;
 use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::Answer;
 use crate::gateway::Gateway;
-use crate::limit::Account;
+use crate::rate_limit::Account;
 use crate::responses;
 use crate::services::body_work::LARGE_BODY;
 use crate::streaming::Translation;

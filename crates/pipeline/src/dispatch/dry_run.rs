@@ -15,7 +15,7 @@ use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::routing::health::Availability;
 use crate::routing::routes::Deployment;
-use crate::streaming::{ResponsePath, TranslationReason};
+use crate::streaming::{ForwardingMode, TranslationReason};
 
 pub struct DryRun {
     /// One for each target, in the order of the plan.
@@ -122,8 +122,8 @@ impl SimulatedFailover {
 }
 
 fn dialect(prepared: &PreparedRequest) -> Dialect {
-    match (prepared.response_mode.path(), prepared.surface) {
-        (ResponsePath::Canonical(why), Surface::Converse(format)) => Dialect::Translated(format, why),
+    match (prepared.response_mode.forwarding(), prepared.surface) {
+        (ForwardingMode::Translated(why), Surface::Converse(format)) => Dialect::Translated(format, why),
         _ => Dialect::Native,
     }
 }

@@ -21,7 +21,7 @@ use crate::call::receive::{self, Call};
 use crate::routing::routes::{Accept, Deployment, InstanceRequest};
 use crate::services::traces::TraceHeaders;
 use crate::streaming::{
-    Continuity, PathInputs, ResponseMode, ResponsePath, Translation, TranslationReason, resume,
+    Continuity, ForwardingInputs, ForwardingMode, ResponseMode, Translation, TranslationReason, resume,
 };
 
 /// A request prepared for one target.
@@ -71,8 +71,8 @@ pub fn prepare(
         true => Cow::Borrowed(&call.request),
         false => previous::with_history(call)?,
     };
-    match ResponsePath::choose(&PathInputs { client, upstream, resumable, body: &request.body }) {
-        ResponsePath::Bytes => {
+    match ForwardingMode::decide(&ForwardingInputs { client, upstream, resumable, body: &request.body }) {
+        ForwardingMode::Bytes => {
             let surface = Surface::Converse(client);
             let native = formats::native(surface);
             Ok(PreparedRequest {
@@ -83,7 +83,7 @@ pub fn prepare(
                 trace_headers: Vec::new(),
             })
         }
-        ResponsePath::Canonical(why) => {
+        ForwardingMode::Translated(why) => {
             let continuity = if resumable { Continuity::Resumable } else { Continuity::Single };
             let prompt = read(call, request, client)?;
             translate(call, deployment, context, prompt, Conversion { client, upstream, why, continuity })

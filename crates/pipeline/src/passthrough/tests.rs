@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::admit::lists_models;
 use super::endpoint::{self, Endpoint};
-use super::wrap;
+use super::error_response;
 use crate::services::audit::Scrubber;
 
 fn path(raw: &str, base: &str) -> Result<String, String> {
@@ -149,7 +149,8 @@ fn a_list_lists_models_unless_it_lets_all_pass() {
 #[test]
 fn error_answers_of_other_shapes_are_wrapped() {
     let scrubber = Scrubber::new(["sk-secret"]);
-    let read = |status: u16, body: &str| wrap::read(status, body.to_owned().into(), "openai", &scrubber);
+    let read =
+        |status: u16, body: &str| error_response::read(status, body.to_owned().into(), "openai", &scrubber);
     for object in [r#"{"error":{"message":"no"}}"#, r#"{"type":"error","error":{"type":"x"}}"#] {
         assert_eq!(read(400, object).unwrap(), object);
     }

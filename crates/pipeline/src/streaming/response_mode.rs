@@ -4,7 +4,7 @@ use domain::call::Format;
 use wire::codec::{AnswerReader, ClientCodec, Decoding, Native, Rendering, UpstreamCodec};
 use wire::renames::Renames;
 
-use super::response_path::{ResponsePath, TranslationReason};
+use super::forwarding_mode::{ForwardingMode, TranslationReason};
 
 /// The handling of the response on its way to the client: forwarded unchanged (`Native`) or translated.
 pub enum ResponseMode {
@@ -35,10 +35,10 @@ pub enum Continuity {
 }
 
 impl ResponseMode {
-    pub fn path(&self) -> ResponsePath {
+    pub fn forwarding(&self) -> ForwardingMode {
         match self {
-            Self::Native(_) => ResponsePath::Bytes,
-            Self::Translated(translation) => ResponsePath::Canonical(translation.why),
+            Self::Native(_) => ForwardingMode::Bytes,
+            Self::Translated(translation) => ForwardingMode::Translated(translation.why),
         }
     }
 

@@ -49,8 +49,8 @@ impl Translated {
         }
     }
 
-    pub fn read(&mut self, event: &sse::Event) -> Result<(), Fault> {
-        let outcome = self.decoder.read(event, &mut self.events);
+    pub fn decode_event(&mut self, event: &sse::Event) -> Result<(), Fault> {
+        let outcome = self.decoder.decode_event(event, &mut self.events);
         self.stages.push(&mut self.events);
         self.render();
         outcome

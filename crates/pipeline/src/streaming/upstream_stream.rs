@@ -400,7 +400,7 @@ impl UpstreamStream {
                 Some(reframed.unwrap_or_else(|| event.raw.clone()))
             }
             StreamMode::Translated(translated) => {
-                let outcome = translated.read(event);
+                let outcome = translated.decode_event(event);
                 self.opened |= translated.has_content();
                 self.ended |= translated.has_ended();
                 if let Err(fault) = outcome {

@@ -131,7 +131,7 @@ impl<W: Watched> Watch<W> {
     /// Re-authenticates the caller against the current snapshot and checks its scope.
     fn has_access(&mut self) -> bool {
         let gateway = &self.app.gateway;
-        match authenticate::again(&gateway.snapshot(), &self.principal, gateway.clock.now()) {
+        match authenticate::reauthenticate(&gateway.snapshot(), &self.principal, gateway.clock.now()) {
             Ok(principal) => {
                 self.principal = principal;
                 self.principal.may(W::SCOPE)

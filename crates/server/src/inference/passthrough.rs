@@ -14,7 +14,7 @@ use super::call::{self, Endpoint};
 use crate::App;
 use crate::fault::Problem;
 use crate::request_context::RequestContext;
-use crate::shell;
+use crate::root_routes;
 
 const ENDPOINT: Endpoint = Endpoint { path: ROUTE, surface: Surface::Converse(Format::Chat) };
 
@@ -60,7 +60,7 @@ async fn pass(app: &App, context: RequestContext, request: Request) -> Response 
     let (parts, body) = request.into_parts();
     let named = parts.uri.path().strip_prefix("/p/").and_then(|rest| rest.split_once('/'));
     let Some((provider, endpoint)) = named.filter(|_| app.gateway.policy.passthrough.enabled) else {
-        return shell::not_found(parts.uri, Extension(context)).await.into_response();
+        return root_routes::not_found(parts.uri, Extension(context)).await.into_response();
     };
     let wanted = PassthroughRoute {
         method: parts.method.clone(),

@@ -70,7 +70,7 @@ pub trait UpstreamCodec: AnswerReader {
 
 /// Decodes a provider's stream. Canonical events are emitted as soon as they are read, without buffering.
 pub trait Decoder: Send {
-    fn read(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault>;
+    fn decode_event(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault>;
 
     /// Handles the end of the provider's stream. An incomplete response is a fault, unless the format has no terminal
     /// event.

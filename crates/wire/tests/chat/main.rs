@@ -73,11 +73,11 @@ fn decode_stream(chunks: impl IntoIterator<Item = Bytes>, decoding: Decoding) ->
     for chunk in chunks {
         splitter.push(chunk);
         while let Some(event) = splitter.next().unwrap() {
-            decoder.read(&event, &mut events)?;
+            decoder.decode_event(&event, &mut events)?;
         }
     }
     if let Some(event) = splitter.finish() {
-        decoder.read(&event, &mut events)?;
+        decoder.decode_event(&event, &mut events)?;
     }
     decoder.close(&mut events)?;
     Ok(events)

@@ -73,13 +73,13 @@ pub fn followed(chunks: impl IntoIterator<Item = Bytes>) -> (Vec<Event>, Option<
     for chunk in chunks {
         splitter.push(chunk);
         while let Some(event) = splitter.next().unwrap() {
-            if let Err(fault) = decoder.read(&event, &mut events) {
+            if let Err(fault) = decoder.decode_event(&event, &mut events) {
                 return (events, Some(fault));
             }
         }
     }
     if let Some(event) = splitter.finish()
-        && let Err(fault) = decoder.read(&event, &mut events)
+        && let Err(fault) = decoder.decode_event(&event, &mut events)
     {
         return (events, Some(fault));
     }

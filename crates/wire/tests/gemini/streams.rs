@@ -79,7 +79,7 @@ fn the_glance_and_the_decoder_agree() {
         while let Some(event) = splitter.next().unwrap() {
             let seen = upstream().classify(&event);
             let mut events = Vec::new();
-            let read = decoder.read(&event, &mut events);
+            let read = decoder.decode_event(&event, &mut events);
             if name.starts_with("malformed") || name == "wrong_shape" || name == "usage_after_the_reason" {
                 continue;
             }

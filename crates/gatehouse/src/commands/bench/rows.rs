@@ -10,7 +10,7 @@ use domain::resources::auth_key::{self, AuthKey};
 
 use super::Plan;
 use super::stage::{Actor, KEY};
-use crate::world::{SystemClock, SystemEntropy};
+use crate::system::{SystemClock, SystemEntropy};
 
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 

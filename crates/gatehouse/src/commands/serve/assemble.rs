@@ -36,7 +36,7 @@ use crate::master_key::{self, MasterKey};
 use crate::settings::{
     Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, key_strength, network,
 };
-use crate::world::{SystemClock, SystemEntropy};
+use crate::system::{SystemClock, SystemEntropy};
 
 pub struct AssembledGateway {
     pub gateway: Arc<Gateway>,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::principal::Principal;
 use domain::user_path::UserPath;
-use pipeline::limit::PATHS_PER_KEY;
+use pipeline::rate_limit::PATHS_PER_KEY;
 use serde_json::json;
 
 use crate::app::{self, TestApp, question};

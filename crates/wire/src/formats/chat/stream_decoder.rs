@@ -27,7 +27,7 @@ pub struct StreamDecoder {
 }
 
 impl Decoder for StreamDecoder {
-    fn read(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault> {
+    fn decode_event(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault> {
         let data = event.data();
         let data = data.trim_ascii();
         if data.is_empty() || self.ended {

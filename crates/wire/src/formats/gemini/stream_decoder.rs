@@ -30,7 +30,7 @@ pub struct StreamDecoder {
 }
 
 impl Decoder for StreamDecoder {
-    fn read(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault> {
+    fn decode_event(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault> {
         let data = event.data();
         match data.trim_ascii() {
             b"" | b"[DONE]" => Ok(()),

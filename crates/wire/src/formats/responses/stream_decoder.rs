@@ -33,7 +33,7 @@ impl StreamDecoder {
 }
 
 impl Decoder for StreamDecoder {
-    fn read(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault> {
+    fn decode_event(&mut self, event: &sse::Event, out: &mut Vec<Event>) -> Result<(), Fault> {
         let data = event.data();
         if self.ended || matches!(data.trim_ascii(), b"" | b"[DONE]") {
             return Ok(());

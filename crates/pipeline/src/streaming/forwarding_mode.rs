@@ -1,16 +1,16 @@
-//! The choice between the two paths of an answer: the provider's bytes are forwarded, or its events are translated
-//! through the canonical model.
+//! The decision whether a call is forwarded as bytes or translated: request and answer are passed on with few edits, or
+//! both go through the canonical model.
 
 use domain::call::Format;
 use wire::codec;
 
-/// The path of an answer from the provider to the client. Dispatch follows it, and explain shows it.
+/// How request and answer pass between client and provider. Dispatch follows it, and explain shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ResponsePath {
+pub enum ForwardingMode {
     /// The provider's bytes are forwarded; only usage and errors are read.
     Bytes,
-    /// The answer is decoded, passes the event stages and is rendered for the client.
-    Canonical(TranslationReason),
+    /// The request is translated; the answer is decoded, passes the event stages and is rendered for the client.
+    Translated(TranslationReason),
 }
 
 /// The reason why bytes cannot be forwarded.
@@ -38,9 +38,9 @@ impl TranslationReason {
     }
 }
 
-/// The facts that decide the path of an answer to a conversation. Other operations have no canonical model: their bytes
+/// The facts that decide how a conversation is forwarded. Other operations have no canonical model: their bytes
 /// are always forwarded.
-pub struct PathInputs<'a> {
+pub struct ForwardingInputs<'a> {
     pub client: Format,
     pub upstream: Format,
     /// Another provider may have to continue the stream.
@@ -49,15 +49,15 @@ pub struct PathInputs<'a> {
     pub body: &'a [u8],
 }
 
-impl ResponsePath {
-    /// Chooses the path of an answer. The body is searched last, because it may be large.
-    pub fn choose(inputs: &PathInputs<'_>) -> Self {
+impl ForwardingMode {
+    /// Decides whether a call is translated. The body is searched last, because it may be large.
+    pub fn decide(inputs: &ForwardingInputs<'_>) -> Self {
         if inputs.client != inputs.upstream {
-            Self::Canonical(TranslationReason::FormatsDiffer)
+            Self::Translated(TranslationReason::FormatsDiffer)
         } else if inputs.resumable {
-            Self::Canonical(TranslationReason::ResumableStream)
+            Self::Translated(TranslationReason::ResumableStream)
         } else if codec::carries_sealed_state(inputs.body) {
-            Self::Canonical(TranslationReason::SealedState)
+            Self::Translated(TranslationReason::SealedState)
         } else {
             Self::Bytes
         }
@@ -72,22 +72,22 @@ mod tests {
 
     #[test]
     fn bytes_are_forwarded_unless_there_is_a_reason_to_look_inside() {
-        use ResponsePath::{Bytes, Canonical};
+        use ForwardingMode::{Bytes, Translated};
         use TranslationReason::{FormatsDiffer, ResumableStream, SealedState};
         let sealed = [b"{\"a\":\"", SEAL_MARK.as_bytes(), b"x\"}"].concat();
         for (client, upstream, resumable, body, expected) in [
             (Format::Chat, Format::Chat, false, &b"{}"[..], Bytes),
             (Format::Messages, Format::Messages, false, b"{}", Bytes),
-            (Format::Chat, Format::Messages, false, b"{}", Canonical(FormatsDiffer)),
-            (Format::Messages, Format::Chat, false, b"{}", Canonical(FormatsDiffer)),
-            (Format::Chat, Format::Messages, true, b"{}", Canonical(FormatsDiffer)),
-            (Format::Chat, Format::Messages, true, &sealed, Canonical(FormatsDiffer)),
-            (Format::Chat, Format::Chat, true, b"{}", Canonical(ResumableStream)),
-            (Format::Messages, Format::Messages, true, &sealed, Canonical(ResumableStream)),
-            (Format::Messages, Format::Messages, false, &sealed, Canonical(SealedState)),
+            (Format::Chat, Format::Messages, false, b"{}", Translated(FormatsDiffer)),
+            (Format::Messages, Format::Chat, false, b"{}", Translated(FormatsDiffer)),
+            (Format::Chat, Format::Messages, true, b"{}", Translated(FormatsDiffer)),
+            (Format::Chat, Format::Messages, true, &sealed, Translated(FormatsDiffer)),
+            (Format::Chat, Format::Chat, true, b"{}", Translated(ResumableStream)),
+            (Format::Messages, Format::Messages, true, &sealed, Translated(ResumableStream)),
+            (Format::Messages, Format::Messages, false, &sealed, Translated(SealedState)),
         ] {
-            let inputs = PathInputs { client, upstream, resumable, body };
-            assert_eq!(ResponsePath::choose(&inputs), expected, "{client:?} {upstream:?} {resumable}");
+            let inputs = ForwardingInputs { client, upstream, resumable, body };
+            assert_eq!(ForwardingMode::decide(&inputs), expected, "{client:?} {upstream:?} {resumable}");
         }
     }
 }

@@ -21,7 +21,7 @@ use crate::budgets::{Clamp, Headroom};
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::dispatch::{Dialect, DryRun, RequestPreview, TargetOutlook};
-use crate::limit::{self, LimitStatus};
+use crate::rate_limit::{self, LimitStatus};
 use crate::routing::choose::{Candidate as _, Ranked, SelectionContext};
 use crate::routing::health::Availability;
 use crate::routing::resolve::Plan;
@@ -197,7 +197,7 @@ pub fn limit(status: &LimitStatus) -> LimitView {
         scope: status.bound.name(),
         limit: status.limit,
         remaining: status.remaining,
-        reset_seconds: limit::seconds(status.reset),
+        reset_seconds: rate_limit::seconds(status.reset),
         refuses: status.wait.is_some(),
     }
 }
