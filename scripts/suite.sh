@@ -21,6 +21,9 @@ fi
 if [ -e "suites/$name/run.sh" ]; then
     exec "suites/$name/run.sh" "$@"
 fi
+if [ "$name" = instructions ]; then
+    for program in valgrind strace; do scripts/program.sh "$program"; done
+fi
 python=$(scripts/venv.sh)
 if [ -z "${GATEHOUSE_BIN:-}" ]; then
     cargo build --locked --release --workspace --bins

@@ -25,7 +25,7 @@ suite() {
     counts=$(count "$name")
     [ "$status" = 0 ] || failed=1
     [ "$status" = 0 ] || counts="$counts (exit status $status)"
-    summary+=("$(printf '%-8s %4d s  %s' "$name" $((SECONDS - begun)) "$counts")")
+    summary+=("$(printf '%-12s %4d s  %s' "$name" $((SECONDS - begun)) "$counts")")
 }
 
 # Sums up `N passed, N failed` over all summary lines of cargo, pytest and our own suites.
@@ -71,6 +71,8 @@ suite abuse run_in_suites "$python" -m abuse --quick
 suite chaos run_in_suites "$python" -m chaos --quick
 suite resume run_in_suites "$python" -m resume --quick
 suite reports run_in_suites "$python" -m reports --quick
+for program in valgrind strace; do scripts/program.sh "$program" || true; done
+suite instructions run_in_suites "$python" -m instructions --quick
 for program in curl openssl pgrep nginx caddy; do scripts/program.sh "$program" || true; done
 suite docs run_in_suites "$python" -m docs
 

@@ -1,0 +1,58 @@
+"""The measured calls, one line each: what is sent, what is expected, and the settings of the gateway.
+
+A feature is priced by two cases with the same request: one without its setting, one with it in `settings`.
+"""
+
+import dataclasses
+import json
+
+MODEL = "openai/gpt-4o-mini"
+# Events with content in every stream.
+EVENTS = 100
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    name: str
+    path: str
+    body: bytes = b""
+    method: str = "POST"
+    # managed: a key without limits; limited: a key that has used up its limit; wrong: an unknown key.
+    key: str = "managed"
+    status: int = 200
+    streams: bool = False
+    # Whether the call leaves a row in the database, which is then part of its cost.
+    booked: bool = True
+    # Environment variables of the gateway.
+    settings: tuple = ()
+    # Numbers of calls of the short and the long run, per build. They take about two seconds each under valgrind.
+    release: tuple = (20, 220)
+    debug: tuple = (4, 24)
+    # Part of the bounded form.
+    quick: bool = True
+
+    def calls(self, profile):
+        return self.debug if profile == "debug" else self.release
+
+
+def conversation(size, **options):
+    """A conversation of about `size` bytes, in turns of at most 2 KB."""
+    words = "The quick brown fox jumps over the lazy dog, and \"escapes\" follow:\n"
+    turn = (words * (2000 // len(words) + 1))[: min(size, 2000) - 100]
+    turns = max(1, size // 2000) | 1
+    roles = ("user", "assistant")
+    messages = [{"role": roles[number % 2], "content": f"{number} {turn}"} for number in range(turns)]
+    return json.dumps({"model": MODEL, "messages": messages, "max_tokens": 200, **options}).encode()
+
+
+CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
+
+ALL = [
+    Case("chat-1k", CHAT, conversation(1000)),
+    Case("chat-100k", CHAT, conversation(100_000), release=(5, 65), debug=(1, 5)),
+    Case("stream-100", CHAT, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(1, 4)),
+    Case("translated-stream-100", MESSAGES, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(1, 4)),
+    Case("wrong-key", CHAT, conversation(1000), key="wrong", status=401, booked=False, release=(50, 550), debug=(10, 60)),
+    Case("rate-limited", CHAT, conversation(1000), key="limited", status=429, quick=False),
+    Case("models", "/v1/models", method="GET", booked=False, release=(50, 550), debug=(10, 60)),
+]
