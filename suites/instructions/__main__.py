@@ -10,14 +10,16 @@ import sys
 import time
 
 from harness import Suite
-from instructions import cases, golden, profile
-from instructions.runs import Bench
+from instructions import cases, golden, profile, runs
+from instructions.bench import Bench
 from instructions.tracers import InstructionCounter, SystemCallCounter
 from instructions.upstream import LockstepUpstream
 
 PROGRAMS = ("valgrind", "strace")
 # A case that differs from its recorded figures is measured again, at most this often in all.
 ATTEMPTS = 3
+# System calls that are rarer than this per call are timers and other threads.
+LEAST = 0.02
 
 
 def main():
@@ -25,11 +27,11 @@ def main():
         "instructions", __doc__, quick="one repeat, instructions only, without the cases that resemble others",
         only="cases whose name contains this text",
     )
-    suite.add_argument("--repeats", type=int, help="default 5; quick: 1")
+    suite.add_argument("--repeats", type=int, help="default 5; quick, unless it updates: 1")
     suite.add_argument("--update", action="store_true", help="record the figures instead of comparing them")
     suite.add_argument("--profile", metavar="CASE", help="print the functions in which a case spends its instructions")
     options = suite.parse()
-    options.repeats = options.repeats or (1 if options.quick else 5)
+    options.repeats = options.repeats or (1 if options.quick and not options.update else 5)
     if missing := [program for program in PROGRAMS if not shutil.which(program)]:
         raise SystemExit(f"instructions: {', '.join(missing)} is missing; scripts/program.sh NAME installs it")
     if options.profile:
@@ -69,14 +71,14 @@ def measure(app, chosen, options, known):
     for settings in dict.fromkeys(case.settings for case in chosen):
         group = [case for case in chosen if case.settings == settings]
         bench = Bench(app, upstream, InstructionCounter, dict(settings))
-        for case in group:
+        for case in [case for case in group if case.connections == 1]:
             figures[case.name] |= instructions(app, bench, case, options, known["cases"].get(case.name))
         bench.stop()
         if options.quick:
             continue
         bench = Bench(app, upstream, SystemCallCounter, dict(settings))
         for case in group:
-            figures[case.name]["system_calls"] = system_calls(bench, case)
+            figures[case.name]["system_calls"] = system_calls(bench, case, options)
         bench.stop()
     return figures
 
@@ -87,7 +89,7 @@ def instructions(app, bench, case, options, known):
     short, long = case.calls(golden.profile())
     values = []
     for _ in range(ATTEMPTS):
-        values += [cost["instructions"] for cost in bench.cost(case, short, long, options.repeats)]
+        values += [cost["instructions"] for cost in runs.cost(bench, case, short, long, options.repeats)]
         figure = {"instructions": statistics.median(values), "spread": 100 * (max(values) - min(values)) / min(values)}
         if options.update or not known or not golden.faults(figure, known):
             break
@@ -96,13 +98,13 @@ def instructions(app, bench, case, options, known):
     return figure
 
 
-def system_calls(bench, case):
+def system_calls(bench, case, options):
     """The median of the system calls per call, by name."""
     short, long = case.calls("release")
-    costs = bench.cost(case, short, long, 3)
+    costs = runs.cost(bench, case, short, long, options.repeats)
     names = sorted({name for cost in costs for name in cost})
     medians = {name: statistics.median(cost.get(name, 0.0) for cost in costs) for name in names}
-    return {name: round(value, 3) for name, value in medians.items() if abs(value) >= 0.01}
+    return {name: round(value, 3) for name, value in medians.items() if value >= LEAST}
 
 
 def recorded(figure):
@@ -113,12 +115,17 @@ def print_table(chosen, figures, known):
     print("\n| Case | Instructions per call | Recorded | Difference | Spread | System calls per call | sched_yield per call |")
     print("|---|--:|--:|--:|--:|--:|--:|")
     for case in chosen:
-        figure, old = figures[case.name], known["cases"].get(case.name)
-        cells = [case.name, f"{figure['instructions']:,.0f}"]
-        cells += [f"{old['instructions']:,}", f"{golden.percent(figure['instructions'], old['instructions']):+.2f} %"] if old else ["–", "–"]
-        cells.append(f"{figure['spread']:.2f} %")
-        calls = figure.get("system_calls")
-        cells += ["–", "–"] if calls is None else [f"{sum(calls.values()):.2f}", f"{calls.get('sched_yield', 0):.2f}"]
+        figure, old = figures[case.name], known["cases"].get(case.name, {}).get("instructions")
+        value, calls = figure.get("instructions"), figure.get("system_calls")
+        cells = [
+            case.name,
+            f"{value:,.0f}" if value else "–",
+            f"{old:,}" if old else "–",
+            f"{golden.percent(value, old):+.2f} %" if value and old else "–",
+            f"{figure['spread']:.2f} %" if value else "–",
+            f"{sum(calls.values()):.2f}" if calls else "–",
+            f"{calls.get('sched_yield', 0):.2f}" if calls else "–",
+        ]
         print(f"| {' | '.join(cells)} |")
     print(flush=True)
 

@@ -23,10 +23,12 @@ class Case:
     streams: bool = False
     # Whether the call leaves a row in the database, which is then part of its cost.
     booked: bool = True
-    # Environment variables of the gateway.
+    # With more than one connection only system calls are counted: the instructions then depend on timing.
+    connections: int = 1
+    # Environment variables of the gateway, as pairs.
     settings: tuple = ()
-    # Numbers of calls of the short and the long run, per build. They take about two seconds each under valgrind.
-    release: tuple = (20, 220)
+    # Numbers of calls of the short and the long run, per build. They take about a second under valgrind.
+    release: tuple = (20, 120)
     debug: tuple = (4, 24)
     # Part of the bounded form.
     quick: bool = True
@@ -49,10 +51,11 @@ CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 
 ALL = [
     Case("chat-1k", CHAT, conversation(1000)),
-    Case("chat-100k", CHAT, conversation(100_000), release=(5, 65), debug=(1, 5)),
+    Case("chat-100k", CHAT, conversation(100_000), release=(5, 45), debug=(1, 5)),
     Case("stream-100", CHAT, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(1, 4)),
     Case("translated-stream-100", MESSAGES, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(1, 4)),
-    Case("wrong-key", CHAT, conversation(1000), key="wrong", status=401, booked=False, release=(50, 550), debug=(10, 60)),
+    Case("wrong-key", CHAT, conversation(1000), key="wrong", status=401, booked=False, release=(50, 350), debug=(10, 60)),
     Case("rate-limited", CHAT, conversation(1000), key="limited", status=429, quick=False),
-    Case("models", "/v1/models", method="GET", booked=False, release=(50, 550), debug=(10, 60)),
+    Case("chat-1k-concurrent", CHAT, conversation(1000), connections=8, quick=False, release=(160, 1760)),
+    Case("models", "/v1/models", method="GET", booked=False, release=(50, 350), debug=(10, 60)),
 ]

@@ -36,6 +36,9 @@ class TracedGateway(rig.Gateway):
         rig.eventually(self.is_ready, PATIENCE, pause=0.1, what=f"/ready (log: {self.log_path})")
         rig.eventually(lambda: set(models) <= set(self.models()), PATIENCE, pause=0.1, what=f"discovery of {models}")
 
+    def attach(self):
+        """Ends the warm-up; the gateway may be much faster before."""
+
     def stop(self):
         if self.process and self.process.poll() is None:
             self.terminate()
@@ -46,7 +49,7 @@ class TracedGateway(rig.Gateway):
 
 
 class InstructionCounter(TracedGateway):
-    """Counts the instructions of all threads in user space. Nothing is counted before `begin`."""
+    """Counts the instructions of all threads in user space. `attach` slows it down about ten times."""
 
     dumps = 0
 
@@ -60,8 +63,7 @@ class InstructionCounter(TracedGateway):
         result = subprocess.run(vgdb, env=self.settings, capture_output=True, text=True, timeout=PATIENCE)
         assert result.returncode == 0, result.stderr
 
-    def start(self, models=()):
-        super().start(models)
+    def attach(self):
         self.monitor("instrumentation", "on")
 
     def begin(self):
