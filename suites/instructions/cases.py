@@ -27,7 +27,7 @@ class Case:
     connections: int = 1
     # Environment variables of the gateway, as pairs.
     settings: tuple = ()
-    # Numbers of calls of the short and the long run, per build. They take about a second under valgrind.
+    # Numbers of calls of the short and the long run, per build, about a second under valgrind. At least 2: see `runs.py`.
     release: tuple = (20, 120)
     debug: tuple = (4, 24)
     # Part of the bounded form.
@@ -51,9 +51,9 @@ CHAT, MESSAGES = "/v1/chat/completions", "/v1/messages"
 
 ALL = [
     Case("chat-1k", CHAT, conversation(1000)),
-    Case("chat-100k", CHAT, conversation(100_000), release=(5, 45), debug=(1, 4)),
-    Case("stream-100", CHAT, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(1, 3)),
-    Case("translated-stream-100", MESSAGES, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(1, 3)),
+    Case("chat-100k", CHAT, conversation(100_000), release=(5, 45), debug=(2, 5)),
+    Case("stream-100", CHAT, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(2, 4)),
+    Case("translated-stream-100", MESSAGES, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(2, 4)),
     Case("wrong-key", CHAT, conversation(1000), key="wrong", status=401, booked=False, release=(50, 350), debug=(10, 60)),
     Case("rate-limited", CHAT, conversation(1000), key="limited", status=429, quick=False),
     Case("chat-1k-concurrent", CHAT, conversation(1000), connections=8, quick=False, release=(160, 1760)),
