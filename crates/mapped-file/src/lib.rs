@@ -16,6 +16,7 @@ use memmap2::{MmapMut, MmapOptions};
 use rustix::fs::FallocateFlags;
 use rustix::io::Errno;
 
+/// A file of fixed size, mapped into memory for writing.
 #[derive(Debug)]
 pub struct MappedFile {
     file: Arc<File>,
@@ -23,8 +24,10 @@ pub struct MappedFile {
 }
 
 impl MappedFile {
-    /// Creates a file of `size` zero bytes, readable by its owner only. The space is allocated, so that a later write
-    /// cannot find the disk full. Leaves no file behind if it fails.
+    /// Creates a file of `size` zero bytes, readable by its owner only. Leaves no file behind if it fails.
+    ///
+    /// The space is allocated, so that a later write cannot find the disk full. This holds for file systems that
+    /// overwrite in place (ext4, XFS, tmpfs). On others (btrfs, ZFS, NFS) a full disk ends the process with SIGBUS.
     pub fn create(path: &Path, size: usize) -> io::Result<Self> {
         let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(path)?;
         let mapped = allocate(&mut file, size).and_then(|()| map(&file, size));
@@ -37,6 +40,7 @@ impl MappedFile {
         }
     }
 
+    /// The size of the file in bytes.
     pub fn size(&self) -> usize {
         self.bytes.len()
     }
@@ -60,7 +64,8 @@ impl MappedFile {
 
 /// Allocates the space of a file on disk, filled with zeros.
 fn allocate(file: &mut File, size: usize) -> io::Result<()> {
-    match rustix::fs::fallocate(&*file, FallocateFlags::empty(), 0, size as u64) {
+    match rustix::io::retry_on_intr(|| rustix::fs::fallocate(&*file, FallocateFlags::empty(), 0, size as u64))
+    {
         // Some file systems cannot reserve space, so the zeros have to be written.
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => {
             let zeros = [0; 64 << 10];
@@ -70,7 +75,8 @@ fn allocate(file: &mut File, size: usize) -> io::Result<()> {
                 file.write_all(&zeros[..count])?;
                 left -= count;
             }
-            Ok(())
+            // A file system that allocates late reports a full disk only now.
+            file.sync_all()
         }
         allocated => Ok(allocated?),
     }
@@ -79,7 +85,7 @@ fn allocate(file: &mut File, size: usize) -> io::Result<()> {
 #[allow(unsafe_code)]
 fn map(file: &File, size: usize) -> io::Result<MmapMut> {
     // SAFETY: Rust's guarantees hold as long as nothing else changes or truncates the mapped range. This process created
-    // the file, writes to it only through this mapping, which is not shared, and never truncates it. Other processes
+    // the file, writes to it only through this mapping, which no other code uses, and never truncates it. Other processes
     // that read or remove the file do no harm. One that writes to it can only change bytes that this process never reads
     // through the mapping; one that truncates it makes the next write fail with SIGBUS, which ends the process like any
     // other crash.

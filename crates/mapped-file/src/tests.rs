@@ -1,3 +1,5 @@
+//! Mapped files: writing, limits, failures, and the death of the process.
+
 use super::*;
 
 #[test]

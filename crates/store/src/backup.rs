@@ -1,8 +1,9 @@
 //! Building blocks of a consistent backup of a running gateway on SQLite, and exclusive access for restoring one.
 //!
-//! A receipt is in the journal, in the database, or in both. The journal segments are hard-linked first, so that
-//! segments that are drained and removed meanwhile are kept; then the database is copied. The copy contains the drained
-//! position of each segment, so a backup may contain more of the journal than necessary, but nothing is booked twice.
+//! A receipt is in the journal, in the database, or in both. While a backup holds the lock of the journal, no segment is
+//! removed: the database is copied first, and then the segments have everything that the copy lacks. The copy contains
+//! the drained position of each segment, so a backup may contain more of the journal than necessary, but nothing is
+//! booked twice.
 
 use std::fs::{self, File};
 use std::io;
@@ -41,8 +42,18 @@ async fn open(file: &Path) -> Result<SqliteConnection, StoreError> {
     Ok(options.disable_statement_logging().connect().await?)
 }
 
+/// Keeps all segments of the journal below `root` until the returned file is dropped.
+pub fn keep_journal(root: &Path) -> io::Result<File> {
+    segment::lock_for_backup(root)
+}
+
+/// The length of the content of a journal segment, which may be in use; zeros follow it in the file.
+pub fn segment_length(path: &Path) -> io::Result<u64> {
+    segment::content_length(path)
+}
+
 /// Hard-links every journal segment below `root` into a directory on the same file system and returns the paths
-/// relative to it. May be called again to add newer segments.
+/// relative to it.
 pub fn link_journal(root: &Path, into: &Path) -> io::Result<Vec<PathBuf>> {
     for (name, directory) in segment::directories(root)? {
         let target = into.join(name);
@@ -65,8 +76,7 @@ pub fn link_journal(root: &Path, into: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(linked)
 }
 
-/// Hard-links a segment, or copies it where the file system has no hard links. A link grows with its segment; a copy
-/// does not.
+/// Hard-links a segment, or copies it where the file system has no hard links.
 fn link(from: &Path, to: &Path) -> io::Result<()> {
     let linked = match fs::hard_link(from, to) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),

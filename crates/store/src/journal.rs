@@ -95,6 +95,7 @@ impl Journal {
     pub fn open(config: JournalConfig, clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> io::Result<Self> {
         let name = ids::unique(clock.now(), entropy.as_ref()).simple().to_string();
         let (directory, lock) = segment::claim(&config.directory, &name)?;
+        segment::probe(&directory, config.segment_bytes)?;
         Ok(Self(Arc::new(Inner {
             capacity: Capacity::new(config.max_bytes),
             shards: (0..=config.workers).map(|_| Mutex::default()).collect(),
@@ -171,9 +172,7 @@ impl Journal {
 
     /// True if the disk of the journal accepts writes. Blocks.
     pub fn has_room(&self) -> bool {
-        // In the parent directory, because the journal directory contains only directories of processes.
-        let directory = self.0.config.directory.parent().unwrap_or(&self.0.config.directory);
-        crate::disk::probe(directory).is_ok()
+        segment::probe(&self.0.directory, self.0.config.segment_bytes).is_ok()
     }
 
     /// True if the last attempt to book failed.
@@ -190,6 +189,8 @@ impl Journal {
         if *self.0.settled.lock() != Some(records) {
             return Ok(false);
         }
+        // A backup that runs needs the segments; the next process removes them.
+        let Some(_guard) = segment::lock_removal(&self.0.config.directory)? else { return Ok(false) };
         segment::dissolve(&self.0.config.directory, &self.0.directory)?;
         Ok(true)
     }
@@ -200,6 +201,17 @@ impl Journal {
         limit: Limit,
         encode: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
     ) -> io::Result<()> {
+        // The sync happens without the lock of the shard, so that others can append meanwhile.
+        self.append_unsynced(shard, limit, encode)?.map_or(Ok(()), |file| file.sync_data())
+    }
+
+    /// Appends a record; returns the file to be synced, if fsync is enabled.
+    fn append_unsynced(
+        &self,
+        shard: ShardId,
+        limit: Limit,
+        encode: impl FnOnce(&mut Vec<u8>) -> io::Result<()>,
+    ) -> io::Result<Option<Arc<File>>> {
         with_buffer(|frame| {
             encode(frame)?;
             let size = frame.len() as u64;
@@ -207,17 +219,15 @@ impl Journal {
             // Counted before the drainer can read the record and subtract it.
             self.0.capacity.add(size);
             let written = self.write(shard, frame);
-            if written.is_err() {
-                self.0.capacity.release(size);
+            match written {
+                Ok(_) => self.count_record(),
+                Err(_) => self.0.capacity.release(size),
             }
-            // Notification and fsync happen without the lock of the shard.
-            let file = written?;
-            self.count_record();
-            file.map_or(Ok(()), |file| file.sync_data())
+            written
         })
     }
 
-    /// Appends a frame to a shard; returns the file to be synced, if fsync is enabled.
+    /// Appends a frame to a shard.
     fn write(&self, shard: ShardId, frame: &[u8]) -> io::Result<Option<Arc<File>>> {
         let mut shard = self.shard(shard).lock();
         shard.append(frame, self.0.clock.now(), |size| self.create_segment(size))?;
@@ -269,9 +279,16 @@ impl Journal {
 
     /// Repeats an opening in the newest segment of its shard.
     fn carry(&self, shard: ShardId, payload: &[u8]) -> io::Result<()> {
-        self.append(shard, Limit::None, |buffer| {
+        let file = self.append_unsynced(shard, Limit::None, |buffer| {
             frame::encode(buffer, RecordKind::Carried, |buffer| buffer.extend_from_slice(payload))
-        })
+        });
+        file.map(drop)
+    }
+
+    /// Syncs the newest segment of a shard, if fsync is enabled.
+    fn sync(&self, shard: ShardId) -> io::Result<()> {
+        let file = self.shard(shard).lock().file().filter(|_| self.0.config.fsync);
+        file.map_or(Ok(()), |file| file.sync_data())
     }
 
     fn drained(&self, shard: ShardId, bytes: u64, records: u64) {

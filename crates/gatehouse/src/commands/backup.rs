@@ -71,13 +71,16 @@ async fn back_up(settings: &Settings, options: &Options) -> Result<Manifest, Str
         store::backup::link_journal(&journal.0, &journal.1)
             .map_err(|error| format!("The journal in {} cannot be read: {error}", journal.0.display()))
     };
-    // The order (journal, database, journal) makes the backup consistent: see `store::backup`.
-    link()?;
+    // The order (database, then journal) and the lock make the backup consistent: see `store::backup`.
+    let lock = store::backup::keep_journal(&journal.0)
+        .map_err(|error| format!("The journal in {} cannot be locked: {error}", journal.0.display()))?;
     let copy = staging.path().join(DATABASE);
     store::backup::copy_database(&database, &copy)
         .await
         .map_err(|error| format!("The database {} cannot be copied: {error}", database.display()))?;
     let segments = link()?;
+    // The links keep the content of segments that are removed from now on.
+    drop(lock);
     let mut files = vec![(DATABASE.to_owned(), copy)];
     files.extend(
         segments.iter().map(|segment| (format!("{JOURNAL}/{}", segment.display()), journal.1.join(segment))),
@@ -95,7 +98,12 @@ fn write(file: &Path, files: &[(String, PathBuf)]) -> io::Result<Manifest> {
     let partial = PathBuf::from(partial);
     let written = Archive::create(&partial).and_then(|mut archive| {
         for (name, path) in files {
-            archive.add(name, path)?;
+            let length = if name.starts_with(JOURNAL) {
+                store::backup::segment_length(path)?
+            } else {
+                path.metadata()?.len()
+            };
+            archive.add(name, path, length)?;
         }
         archive.finish(SystemClock.now())
     });

@@ -30,18 +30,18 @@ impl PendingReceipts {
     pub fn keep(&self, mut receipt: Receipt, shard: ShardId) {
         receipt.audit = receipt.audit.map(|audited| Box::new(audited.without_bodies()));
         let size = size_of::<Receipt>() + serde_json::to_vec(&receipt).map_or(0, |json| json.len());
-        let mut kept = self.0.lock();
-        while (kept.receipts.len() >= MOST || kept.bytes + size > MOST_BYTES)
-            && let Some(lost) = kept.receipts.pop_front()
+        let mut queue = self.0.lock();
+        while (queue.receipts.len() >= MOST || queue.bytes + size > MOST_BYTES)
+            && let Some(lost) = queue.receipts.pop_front()
         {
-            kept.bytes -= lost.size;
+            queue.bytes -= lost.size;
             tracing::error!(
                 request_id = lost.receipt.request_id,
                 "receipt dropped: too many receipts wait for the journal"
             );
         }
-        kept.bytes += size;
-        kept.receipts.push_back(PendingReceipt { receipt, shard, size });
+        queue.bytes += size;
+        queue.receipts.push_back(PendingReceipt { receipt, shard, size });
     }
 
     pub fn len(&self) -> usize {
@@ -52,18 +52,24 @@ impl PendingReceipts {
         self.len() == 0
     }
 
-    /// Writes receipts to the journal, oldest first, until one fails. The lock is held throughout, so that no receipt
-    /// is written twice.
+    /// Writes receipts to the journal, oldest first, until one fails. The queue is not locked while one is written: calls
+    /// that end meanwhile do not wait for the disk.
     pub fn retry(&self, journal: &Journal) {
-        let mut kept = self.0.lock();
-        while let Some(PendingReceipt { receipt, shard, size }) = kept.receipts.front() {
-            if journal.close_call(receipt, *shard).is_err() {
+        while let Some(pending) = self.pop() {
+            if journal.close_call(&pending.receipt, pending.shard).is_err() {
+                let mut queue = self.0.lock();
+                queue.bytes += pending.size;
+                queue.receipts.push_front(pending);
                 return;
             }
-            let size = *size;
-            kept.bytes -= size;
-            kept.receipts.pop_front();
         }
+    }
+
+    fn pop(&self) -> Option<PendingReceipt> {
+        let mut queue = self.0.lock();
+        let pending = queue.receipts.pop_front()?;
+        queue.bytes -= pending.size;
+        Some(pending)
     }
 }
 
@@ -79,9 +85,9 @@ mod tests {
         let audit = Audited { request_body: Some("x".repeat(1 << 18)), ..Audited::default() };
         unwritten.keep(Receipt { audit: Some(Box::new(audit)), ..Receipt::default() }, ShardId::SHARED);
         {
-            let kept = unwritten.0.lock();
-            let audit = kept.receipts[0].receipt.audit.as_ref().unwrap();
-            assert!(kept.bytes < 10_000 && audit.request_body.is_none());
+            let queue = unwritten.0.lock();
+            let audit = queue.receipts[0].receipt.audit.as_ref().unwrap();
+            assert!(queue.bytes < 10_000 && audit.request_body.is_none());
             assert!(audit.request_truncated && !audit.response_truncated);
         }
         for _ in 0..6 {

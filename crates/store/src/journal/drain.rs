@@ -35,6 +35,8 @@ pub struct Drainer {
     store: Store,
     sources: Vec<JournalSource>,
     looked_at: Option<Duration>,
+    /// The read buffer.
+    buffer: Vec<u8>,
 }
 
 enum Step {
@@ -78,7 +80,7 @@ pub(super) enum Outcome {
 impl Drainer {
     pub fn new(journal: Journal, store: Store) -> Self {
         let sources = JournalSource::live(&journal);
-        Self { journal, store, sources, looked_at: None }
+        Self { journal, store, sources, looked_at: None, buffer: Vec::new() }
     }
 
     /// Drains until stopped, then drains the rest as far as time allows.
@@ -115,13 +117,9 @@ impl Drainer {
         }
     }
 
-    /// True if a whole batch is waiting, or any data of a dead process, whose journal does not grow.
+    /// True if some source has so much data that waiting for more makes no sense.
     fn is_behind(&self) -> bool {
-        self.sources.iter().any(|source| {
-            let waiting = source.stretch().map_or(0, |stretch| stretch.end - stretch.from);
-            // With a reduced batch size, do not wait for more.
-            waiting >= if source.is_live() && source.most == MOST_RECEIPTS { read::CHUNK } else { 1 }
-        })
+        self.sources.iter().any(JournalSource::is_behind)
     }
 
     /// Books up to one batch of each directory; returns the number of records.
@@ -131,9 +129,13 @@ impl Drainer {
             let (mut records, mut moved) = (0, false);
             let mut index = 0;
             while index < self.sources.len() {
-                match step(&self.store, &mut self.sources[index]).await? {
+                match step(&self.store, &mut self.sources[index], &mut self.buffer).await? {
                     Step::Read(count) => records += count,
-                    Step::Moved => moved = true,
+                    // To the next segment: the same source again.
+                    Step::Moved => {
+                        moved = true;
+                        continue;
+                    }
                     Step::Idle => {}
                     Step::Over => {
                         self.sources.remove(index);
@@ -210,7 +212,7 @@ impl Journal {
     }
 }
 
-async fn step(store: &Store, source: &mut JournalSource) -> Result<Step, StoreError> {
+async fn step(store: &Store, source: &mut JournalSource, buffer: &mut Vec<u8>) -> Result<Step, StoreError> {
     for segment in source.sweep() {
         forget(store, "DELETE FROM journal_positions WHERE segment = $1", &segment).await;
     }
@@ -231,8 +233,13 @@ async fn step(store: &Store, source: &mut JournalSource) -> Result<Step, StoreEr
         return Ok(if source.leave() { Step::Moved } else { Step::Idle });
     };
     let file = Arc::clone(&cursor.file);
-    let mut room = std::mem::take(&mut source.room);
-    let (mut batch, room) = blocking(move || Ok((read::read(&file, stretch, &mut room)?, room))).await?;
+    let mut bytes = std::mem::take(buffer);
+    let (mut batch, mut bytes) =
+        blocking(move || Ok((read::read(&file, stretch, &mut bytes)?, bytes))).await?;
+    // A large record has made it larger.
+    bytes.truncate(read::CHUNK as usize);
+    bytes.shrink_to(read::CHUNK as usize);
+    *buffer = bytes;
     let records = batch.records as usize;
     let booked = !batch.bookings.is_empty() || !batch.entries.is_empty();
     if booked {
@@ -252,13 +259,15 @@ async fn step(store: &Store, source: &mut JournalSource) -> Result<Step, StoreEr
             }
         }
     }
-    source.room = room;
     source.apply(batch, booked);
     Ok(if records > 0 { Step::Read(records) } else { Step::Moved })
 }
 
 /// Finishes the directory of a dead process that was read to its end: its open calls will never close.
 async fn finish(store: &Store, source: &mut JournalSource) -> Result<Step, StoreError> {
+    // Held until the directory is removed; a backup that runs needs it.
+    let root = source.root();
+    let Some(_guard) = blocking(move || segment::lock_removal(&root)).await? else { return Ok(Step::Idle) };
     let (followed, interrupted): (Vec<Opening>, Vec<Opening>) =
         source.unclosed().into_iter().partition(|opening| opening.follow.is_some());
     for opening in followed {

@@ -11,39 +11,49 @@ use mapped_file::MappedFile;
 pub(super) const HEADER: u64 = 8 + 32;
 const MAGIC: &[u8; 8] = b"gatejnl1";
 const SUFFIX: &str = ".journal";
+/// Temporary file that shows whether segments can be created.
+const PROBE: &str = ".probe";
 /// Lock file held while a directory is created or searched for, so that no half-created one is seen.
 const GATE: &str = ".gate";
 const LOCK: &str = "lock";
 const DAMAGED: &str = "damaged";
+/// Lock file held by a backup, while which no segment is removed.
+const BACKUP: &str = ".backup";
 
+/// A segment file of the journal.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
     pub sequence: u64,
     pub id: String,
     pub path: PathBuf,
-    /// Of the content; of the file, if `list` returned the segment.
+    /// Length of the content in bytes; from `list`, the length of the file with the zeros behind its content.
     pub length: u64,
 }
 
 impl Segment {
-    /// Sets the length to that of the content. A segment is created with its full size, filled with zeros, and no record
-    /// ends with a zero.
+    /// Sets the length to that of the content.
     pub fn trimmed(self) -> io::Result<Self> {
-        const BLOCK: u64 = 64 << 10;
-        let file = File::open(&self.path)?;
-        let (mut length, mut block) = (self.length, Vec::new());
-        while length > 0 {
-            let start = length.saturating_sub(BLOCK);
-            block.resize((length - start) as usize, 0);
-            file.read_exact_at(&mut block, start)?;
-            if let Some(last) = block.iter().rposition(|byte| *byte != 0) {
-                length = start + last as u64 + 1;
-                break;
-            }
-            length = start;
-        }
-        Ok(Self { length, ..self })
+        Ok(Self { length: content_length(&self.path)?, ..self })
     }
+}
+
+/// The length of the content of a segment file. A segment is created with its full size, filled with zeros, and no
+/// record ends with a zero. Records are written one after the other, so what follows the last whole one is part of a
+/// single record, also while the segment is in use.
+pub(crate) fn content_length(path: &Path) -> io::Result<u64> {
+    const BLOCK: u64 = 64 << 10;
+    let file = File::open(path)?;
+    let (mut length, mut block) = (file.metadata()?.len(), Vec::new());
+    while length > 0 {
+        let start = length.saturating_sub(BLOCK);
+        block.resize((length - start) as usize, 0);
+        file.read_exact_at(&mut block, start)?;
+        if let Some(last) = block.iter().rposition(|byte| *byte != 0) {
+            return Ok(start + last as u64 + 1);
+        }
+        length = start;
+    }
+    Ok(0)
 }
 
 /// Creates a segment with space for `size` bytes of records.
@@ -56,16 +66,50 @@ pub(super) fn create(
 ) -> io::Result<(MappedFile, Segment)> {
     let path = directory.join(format!("{sequence:010}-{id}{SUFFIX}"));
     let mut file = MappedFile::create(&path, HEADER as usize + size)?;
+    match begin(&mut file, &id, fsync.then_some(directory)) {
+        Ok(()) => Ok((file, Segment { sequence, id, path, length: HEADER })),
+        Err(error) => {
+            _ = fs::remove_file(&path);
+            Err(error)
+        }
+    }
+}
+
+/// Writes the header of a segment, and syncs it and its directory if one is given.
+fn begin(file: &mut MappedFile, id: &str, synced: Option<&Path>) -> io::Result<()> {
     let mut header = MAGIC.to_vec();
     header.extend_from_slice(id.as_bytes());
     if !file.write(0, &header) {
         return Err(io::Error::other("a journal segment is too small for its header"));
     }
-    if fsync {
-        file.file().sync_data()?;
-        File::open(directory)?.sync_all()?;
+    let Some(directory) = synced else { return Ok(()) };
+    file.file().sync_data()?;
+    File::open(directory)?.sync_all()
+}
+
+/// Checks that segments of this size can be created in a directory.
+pub(super) fn probe(directory: &Path, size: usize) -> io::Result<()> {
+    let path = directory.join(PROBE);
+    _ = fs::remove_file(&path);
+    MappedFile::create(&path, size)?;
+    fs::remove_file(path)
+}
+
+/// Prevents a backup from starting while segments are removed; `None` while a backup runs, which needs them.
+pub(super) fn lock_removal(root: &Path) -> io::Result<Option<File>> {
+    let lock = lock_file(&root.join(BACKUP))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(Some(lock)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
     }
-    Ok((file, Segment { sequence, id, path, length: HEADER }))
+}
+
+/// Keeps all segments until the returned file is dropped.
+pub(crate) fn lock_for_backup(root: &Path) -> io::Result<File> {
+    let lock = lock_file(&root.join(BACKUP))?;
+    lock.lock()?;
+    Ok(lock)
 }
 
 /// Opens a segment for reading; logs an error if its header does not match its name.

@@ -47,7 +47,10 @@ thread_local! {
 }
 
 /// The state of a shard, behind the shard's lock. Only rotation makes system calls; appending copies memory.
+///
+/// Aligned to two cache lines, so that workers do not invalidate each other's shards.
 #[derive(Default)]
+#[repr(align(128))]
 pub(super) struct Shard {
     /// Oldest first; the last one is being written.
     segments: VecDeque<Segment>,
@@ -106,6 +109,11 @@ impl Shard {
     /// Total number of records written.
     pub fn records(&self) -> u64 {
         self.written.records
+    }
+
+    /// Number of bytes that wait for storage.
+    pub fn waiting_bytes(&self) -> u64 {
+        self.written.bytes.saturating_sub(self.booked.bytes)
     }
 
     /// Number of records that wait for storage.

@@ -10,22 +10,25 @@ use std::sync::atomic::Ordering;
 use domain::receipt::Opening;
 
 use super::Journal;
-use super::read::{Batch, Event, Loss, MOST_RECEIPTS, Stretch};
+use super::read::{Batch, CHUNK, Event, Loss, MOST_RECEIPTS, Stretch};
 use super::segment::{self, HEADER, Segment};
 use super::shard::ShardId;
 
+/// Number of finished segments of a shard that are kept for open calls. Beyond it, the openings of these calls are
+/// repeated in the newest segment. Not for every segment: with many long streams each repetition would fill the next.
+const MAX_RETIRED: usize = if cfg!(test) { 1 } else { 8 };
+
+/// A shard of this process, or the directory of a dead process, that is being read.
 pub(super) struct JournalSource {
     pub name: String,
     journal: Journal,
-    place: SourceState,
+    state: SourceState,
     pub cursor: Option<Cursor>,
     /// The last segment that was read to its end.
     last: Option<u64>,
     /// Segments read to their end and kept because calls that opened there are still open; true if damaged.
     retired: Vec<(Segment, bool)>,
     open: HashMap<String, OpenCall>,
-    /// The read buffer.
-    pub room: Vec<u8>,
     /// Current batch size: reduced when storage cannot take more in time.
     pub most: usize,
 }
@@ -70,33 +73,45 @@ impl JournalSource {
     pub fn orphans(journal: &Journal) -> io::Result<Vec<Self>> {
         let mut sources = Vec::new();
         for (name, path, lock) in segment::orphans(&journal.0.config.directory, &journal.0.name)? {
-            let segments = segment::list(&path)?.into_iter().map(Segment::trimmed);
-            let segments = segments.collect::<io::Result<Vec<_>>>()?;
+            let segments = segment::list(&path).and_then(|segments| {
+                segments.into_iter().map(Segment::trimmed).collect::<io::Result<Vec<_>>>()
+            });
+            let segments = match segments {
+                Ok(segments) => segments,
+                Err(error) => {
+                    tracing::error!(%error, journal = %name, "orphaned journal cannot be read, trying again later");
+                    continue;
+                }
+            };
             let bytes = segments.iter().map(|segment| segment.length).sum();
             journal.0.capacity.add(bytes);
             tracing::info!(journal = %name, bytes, "taking over orphaned journal");
-            let place = SourceState::Adopted { path, segments, _lock: lock };
-            sources.push(Self::new(name, journal.clone(), place));
+            let state = SourceState::Adopted { path, segments, _lock: lock };
+            sources.push(Self::new(name, journal.clone(), state));
         }
         Ok(sources)
     }
 
-    fn new(name: String, journal: Journal, place: SourceState) -> Self {
+    fn new(name: String, journal: Journal, state: SourceState) -> Self {
         Self {
             name,
             journal,
-            place,
+            state,
             cursor: None,
             last: None,
             retired: Vec::new(),
             open: HashMap::new(),
-            room: Vec::new(),
             most: MOST_RECEIPTS,
         }
     }
 
+    /// The directory of all journals.
+    pub fn root(&self) -> PathBuf {
+        self.journal.0.config.directory.clone()
+    }
+
     pub fn is_live(&self) -> bool {
-        matches!(self.place, SourceState::Live(_))
+        matches!(self.state, SourceState::Live(_))
     }
 
     /// True if everything is booked, no call is open and no damaged segment has to be kept.
@@ -107,7 +122,7 @@ impl JournalSource {
     }
 
     pub fn next_segment(&self) -> Option<Segment> {
-        match &self.place {
+        match &self.state {
             SourceState::Live(shard) => self.journal.shard(*shard).lock().segment_after(self.last),
             SourceState::Adopted { segments, .. } => {
                 segments.iter().find(|segment| self.last.is_none_or(|last| segment.sequence > last)).cloned()
@@ -127,6 +142,17 @@ impl JournalSource {
             counted: HEADER,
             damaged: false,
         });
+    }
+
+    /// True if a whole chunk waits, or any data that cannot grow into one: that of a dead process, or a finished segment.
+    pub fn is_behind(&self) -> bool {
+        let SourceState::Live(shard) = self.state else { return self.stretch().is_some() };
+        let sequence = self.cursor.as_ref().map(|cursor| cursor.segment.sequence).or(self.last);
+        let shard = self.journal.shard(shard).lock();
+        // With a reduced batch size, do not wait for more.
+        let enough = if self.most == MOST_RECEIPTS { CHUNK } else { 1 };
+        shard.waiting_bytes() >= enough
+            || shard.segment_after(sequence).is_some() && shard.waiting_bytes() > 0
     }
 
     /// The range that can be read now; `None` at the end.
@@ -153,7 +179,7 @@ impl JournalSource {
     }
 
     fn extent(&self, cursor: &Cursor) -> (u64, bool) {
-        match self.place {
+        match self.state {
             SourceState::Live(shard) => self.journal.shard(shard).lock().extent(cursor.segment.sequence),
             SourceState::Adopted { .. } => (cursor.segment.length, true),
         }
@@ -179,13 +205,13 @@ impl JournalSource {
         }
         for loss in &batch.losses {
             cursor.damaged |=
-                report(&self.journal, &cursor.segment, loss, !matches!(self.place, SourceState::Live(_)));
+                report(&self.journal, &cursor.segment, loss, !matches!(self.state, SourceState::Live(_)));
         }
         if batch.until > cursor.counted {
             let bytes = batch.until - batch.from.max(cursor.counted);
             let records = if batch.from >= cursor.counted { batch.records } else { 0 };
             cursor.counted = batch.until;
-            match self.place {
+            match self.state {
                 SourceState::Live(shard) => self.journal.drained(shard, bytes, records),
                 SourceState::Adopted { .. } => self.journal.0.capacity.release(bytes),
             }
@@ -202,13 +228,12 @@ impl JournalSource {
                 let carried = self.open.get(&id).is_some_and(|call| call.carried);
                 self.open.insert(id, OpenCall { opening, home, carried, closed: false });
             }
-            Event::Carried { id, opening } => {
-                if !self.open.get(&id).is_some_and(|call| call.closed) {
-                    self.open.insert(id, OpenCall { opening, home, carried: false, closed: false });
-                } else {
-                    self.open.remove(&id);
-                }
-            }
+            Event::Carried { id, opening } => match self.open.get_mut(&id) {
+                Some(call) if call.closed => _ = self.open.remove(&id),
+                // The call was opened again after the opening that is repeated here: that one is newer.
+                Some(call) if call.opening != opening => call.carried = false,
+                _ => _ = self.open.insert(id, OpenCall { opening, home, carried: false, closed: false }),
+            },
             Event::Closed { id } => match self.open.get_mut(&id) {
                 Some(call) if call.carried => call.closed = true,
                 _ => _ = self.open.remove(&id),
@@ -237,20 +262,25 @@ impl JournalSource {
         }
     }
 
-    /// Repeats the openings of open calls from finished segments in the newest one, and removes the segments that no
-    /// call needs; returns their ids.
+    /// Removes the finished segments that no call needs; returns their ids. If many are needed, the openings of their
+    /// calls are repeated in the newest segment first.
     pub fn sweep(&mut self) -> Vec<String> {
-        let SourceState::Live(shard) = self.place else { return Vec::new() };
-        for (segment, _) in &self.retired {
-            for call in self.open.values_mut().filter(|call| call.home == segment.sequence && !call.carried) {
-                match self.journal.carry(shard, &call.opening) {
-                    Ok(()) => call.carried = true,
-                    Err(error) => {
-                        tracing::debug!(%error, "carrying an open call to the newest segment failed");
-                        break;
-                    }
-                }
+        let SourceState::Live(shard) = self.state else { return Vec::new() };
+        if self.retired.is_empty() {
+            return Vec::new();
+        }
+        let root = &self.journal.0.config.directory;
+        // Held until the segments are removed, so that a backup that starts now finds all of them or none.
+        let _guard = match segment::lock_removal(root) {
+            Ok(Some(guard)) => guard,
+            Ok(None) => return Vec::new(),
+            Err(error) => {
+                tracing::warn!(%error, "locking the journal for the removal of segments failed");
+                return Vec::new();
             }
+        };
+        if self.retired.len() > MAX_RETIRED {
+            self.carry_openings(shard);
         }
         let mut removed = Vec::new();
         self.retired.retain(|(segment, damaged)| {
@@ -269,6 +299,23 @@ impl JournalSource {
             }
         });
         removed
+    }
+
+    /// Repeats the openings of open calls from finished segments in the newest segment.
+    fn carry_openings(&mut self, shard: ShardId) {
+        let retired: Vec<u64> = self.retired.iter().map(|(segment, _)| segment.sequence).collect();
+        for call in self.open.values_mut().filter(|call| retired.contains(&call.home) && !call.carried) {
+            match self.journal.carry(shard, &call.opening) {
+                Ok(()) => call.carried = true,
+                Err(error) => {
+                    tracing::debug!(%error, "carrying an open call to the newest segment failed");
+                    break;
+                }
+            }
+        }
+        if let Err(error) = self.journal.sync(shard) {
+            tracing::error!(%error, "syncing the journal failed");
+        }
     }
 
     /// The calls of a dead process that were never closed.
@@ -294,10 +341,11 @@ impl JournalSource {
 
     /// Removes the directory of a dead process after everything in it is booked.
     pub fn dissolve(&mut self) -> io::Result<()> {
-        let SourceState::Adopted { path, .. } = &self.place else { return Ok(()) };
-        for (segment, damaged) in self.retired.drain(..) {
-            segment::remove(&self.journal.0.config.directory, &segment, damaged)?;
+        let SourceState::Adopted { path, .. } = &self.state else { return Ok(()) };
+        while let Some((segment, damaged)) = self.retired.last() {
+            segment::remove(&self.journal.0.config.directory, segment, *damaged)?;
             self.journal.0.capacity.release(HEADER.min(segment.length));
+            self.retired.pop();
         }
         match std::fs::remove_dir_all(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

@@ -55,10 +55,9 @@ impl Archive {
         Ok(Self { tar: tar::Builder::new(BufWriter::new(file)), files: Vec::new() })
     }
 
-    /// Adds a file at its current length: a journal segment may be growing.
-    pub fn add(&mut self, name: &str, path: &Path) -> io::Result<()> {
+    /// Adds the first bytes of a file.
+    pub fn add(&mut self, name: &str, path: &Path, bytes: u64) -> io::Result<()> {
         let file = File::open(path)?;
-        let bytes = file.metadata()?.len();
         let mut content = Hashing { inner: file.take(bytes), hash: Sha256::new() };
         self.tar.append_data(&mut header(bytes), name, &mut content)?;
         self.files.push(Entry { name: name.to_owned(), bytes, sha256: hex(content.hash) });

@@ -17,7 +17,7 @@ fn archive_of(directory: &Path, files: &[(&str, &str)]) -> PathBuf {
     for (name, content) in files {
         let source = directory.join("source");
         fs::write(&source, content).unwrap();
-        archive.add(name, &source).unwrap();
+        archive.add(name, &source, source.metadata().unwrap().len()).unwrap();
     }
     archive.finish(domain::clock::Timestamp(1_800_000_000_000_000)).unwrap();
     path

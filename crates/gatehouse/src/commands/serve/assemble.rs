@@ -375,7 +375,7 @@ fn open_journal(
     let config = JournalConfig {
         directory: directory.clone(),
         workers: Workers::for_this_machine(),
-        segment_bytes: 512 << 10,
+        segment_bytes: 2 << 20,
         max_bytes: settings.journal.max_bytes.0,
         fsync: settings.journal.fsync,
     };

@@ -102,18 +102,88 @@ async fn a_record_that_a_crash_cut_is_no_damage_wherever_it_was_cut() {
 }
 
 #[tokio::test]
-async fn a_segment_that_cannot_be_created_fails_the_call_only() {
+async fn a_segment_that_cannot_be_created_fails_its_record_only() {
     for_each_backend(|store| async move {
         let directory = tempfile::tempdir().unwrap();
         let journal = small_segments(directory.path());
-        close(&journal, "before");
-        let huge = JournalConfig { segment_bytes: 1 << 55, ..journal_config(directory.path().join("huge")) };
-        let full = self::journal(huge);
-        assert!(full.close_call(&receipt("lost"), ShardId::SHARED).is_err());
-        assert_eq!(full.lag(), crate::Lag::default());
+        let process = journal.0.directory.clone();
+        let aside = directory.path().join(".aside");
+        std::fs::rename(&process, &aside).unwrap();
+        assert!(journal.close_call(&receipt("lost"), ShardId::SHARED).is_err());
+        assert_eq!((journal.lag(), journal.has_room()), (crate::Lag::default(), false));
+        std::fs::rename(&aside, &process).unwrap();
+        assert!(journal.has_room());
         close(&journal, "after");
         Drainer::new(journal.clone(), store.clone()).drain_all().await;
-        assert_eq!(ids(&store).await, set(["after", "before"]));
+        assert_eq!(ids(&store).await, set(["after"]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_newest_opening_of_a_call_survives_the_repetition_of_an_older_one() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = small_segments(directory.path());
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        let fill = |from: usize| (from..from + 40).for_each(|n| close(&journal, &format!("r{n}")));
+        journal.open_call(opening("a").as_ref(), ShardId::SHARED).unwrap();
+        fill(0);
+        let again = domain::receipt::Opening { follow: Some("resp_1".into()), ..opening("a") };
+        journal.open_call(again.as_ref(), ShardId::SHARED).unwrap();
+        // One batch at a time: the older opening is repeated before the newer one is read.
+        drainer.drain_once().await.unwrap();
+        for round in 1..5 {
+            fill(round * 40);
+            drainer.drain_all().await;
+        }
+        drop((drainer, journal));
+        let next = successor(directory.path(), &store).await;
+        let followed: Vec<_> = next.take_followed().into_iter().map(|opening| opening.follow).collect();
+        assert_eq!(followed, [Some("resp_1".to_owned())]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn segments_stay_while_a_backup_runs() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = small_segments(directory.path());
+        let mut drainer = Drainer::new(journal.clone(), store.clone());
+        (0..60).for_each(|n| close(&journal, &format!("r{n}")));
+        let before = segments(directory.path()).len();
+        let lock = crate::backup::keep_journal(directory.path()).unwrap();
+        drainer.drain_all().await;
+        assert_eq!(segments(directory.path()).len(), before);
+        drop(lock);
+        drainer.drain_all().await;
+        assert_eq!(segments(directory.path()).len(), 1);
+        assert_eq!(ids(&store).await.len(), 60);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_backlog_of_many_segments_is_drained_without_pauses() {
+    for_each_backend(|store| async move {
+        let directory = tempfile::tempdir().unwrap();
+        let journal = small_segments(directory.path());
+        (0..300).for_each(|n| close(&journal, &format!("r{n:03}")));
+        assert!(segments(directory.path()).len() > 20);
+        let (stop, stopped) = tokio::sync::watch::channel(false);
+        let begun = std::time::Instant::now();
+        let booked = async {
+            while journal.lag().records > 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+            stop.send(true).unwrap();
+            begun.elapsed()
+        };
+        let drain = Drainer::new(journal.clone(), store.clone()).run(stopped);
+        let (took, ()) = tokio::join!(booked, drain);
+        // With a pause of 100 ms after each segment it would take more than two seconds.
+        assert!(took < Duration::from_millis(1500), "{took:?}");
     })
     .await;
 }
