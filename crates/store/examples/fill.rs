@@ -105,6 +105,7 @@ async fn main() {
         batch.push(receipt);
         if batch.len() == BATCH || number + 1 == rows {
             store.ledger().book(&batch).await.expect("the rows are booked");
+            store.ledger().compact_all().await.expect("the sums are added to the tables");
             store.audit().keep("generated", &batch).await.expect("the entries are kept");
             batch.clear();
         }

@@ -24,11 +24,12 @@ const SQLITE_READERS: u32 = 2;
 const READER_IDLE: Duration = Duration::from_secs(60);
 const POSTGRES_CONNECTIONS: u32 = 8;
 
-/// A bound value: integer or text. Booleans are 0 and 1, times are microseconds.
+/// A bound value: integer, text or bytes. Booleans are 0 and 1, times are microseconds.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Value<'a> {
     Integer(Option<i64>),
     Text(Option<&'a str>),
+    Bytes(&'a [u8]),
     /// Text that is bound many times; the SQLite driver takes it without copying.
     Shared(&'a Arc<str>),
 }
@@ -54,6 +55,12 @@ impl<'a> From<&'a str> for Value<'a> {
 impl<'a> From<&'a String> for Value<'a> {
     fn from(value: &'a String) -> Self {
         Self::Text(Some(value))
+    }
+}
+
+impl<'a> From<&'a [u8]> for Value<'a> {
+    fn from(value: &'a [u8]) -> Self {
+        Self::Bytes(value)
     }
 }
 
@@ -92,6 +99,7 @@ impl ColumnValue for i64 {}
 impl ColumnValue for String {}
 impl ColumnValue for Option<i64> {}
 impl ColumnValue for Option<String> {}
+impl ColumnValue for Vec<u8> {}
 
 impl Row {
     pub fn get<T: ColumnValue>(&self, index: usize) -> Result<T, StoreError> {
@@ -117,6 +125,17 @@ enum Pool {
         readers: SqlitePool,
     },
     Postgres(PgPool),
+}
+
+/// A read transaction: all of its statements see the same state of the database.
+pub(crate) struct Snapshot {
+    open: OpenSnapshot,
+    limit: Duration,
+}
+
+enum OpenSnapshot {
+    Sqlite(Transaction<'static, Sqlite>),
+    Postgres(Transaction<'static, Postgres>),
 }
 
 /// A write transaction; dropping it rolls back.
@@ -164,6 +183,7 @@ macro_rules! run {
             match value {
                 Value::Integer(value) => arguments.add(*value),
                 Value::Text(value) => arguments.add(*value),
+                Value::Bytes(value) => arguments.add(*value),
                 Value::Shared(value) => arguments.add(Arc::clone(value)),
             }
             .map_err(sqlx::Error::Encode)?;
@@ -246,6 +266,19 @@ impl Database {
         held
     }
 
+    /// Starts a read transaction; the first statement determines the state that all of them see.
+    pub async fn snapshot(&self) -> Result<Snapshot, StoreError> {
+        let open = self.limited(async {
+            Ok(match &self.pool {
+                Pool::Sqlite { readers, .. } => OpenSnapshot::Sqlite(readers.begin_with("BEGIN").await?),
+                Pool::Postgres(pool) => OpenSnapshot::Postgres(
+                    pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?,
+                ),
+            })
+        });
+        Ok(Snapshot { open: open.await?, limit: self.limit })
+    }
+
     /// Starts a write transaction. SQLite takes its write lock at once, so that a transaction never fails halfway
     /// because of it.
     pub async fn begin(&self) -> Result<Writing, StoreError> {
@@ -261,6 +294,44 @@ impl Database {
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         limited(self.limit, work).await
+    }
+}
+
+impl Snapshot {
+    /// Like `Database::fetch`, with the operation timeout for each statement.
+    pub async fn fetch(
+        &mut self,
+        sql: impl SqlSafeStr,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, StoreError> {
+        let sql = sql.into_sql_str();
+        let open = &mut self.open;
+        limited(self.limit, async {
+            Ok(match open {
+                OpenSnapshot::Sqlite(open) => run!(fetch_all, sql, values, &mut **open, SqliteArguments)
+                    .into_iter()
+                    .map(Row::Sqlite)
+                    .collect(),
+                OpenSnapshot::Postgres(open) => run!(fetch_all, sql, values, &mut **open, PgArguments)
+                    .into_iter()
+                    .map(Row::Postgres)
+                    .collect(),
+            })
+        })
+        .await
+    }
+
+    /// Ends the transaction, so that its connection can be used again at once.
+    pub async fn end(self) -> Result<(), StoreError> {
+        let Self { open, limit } = self;
+        limited(limit, async {
+            match open {
+                OpenSnapshot::Sqlite(open) => open.rollback().await?,
+                OpenSnapshot::Postgres(open) => open.rollback().await?,
+            }
+            Ok(())
+        })
+        .await
     }
 }
 

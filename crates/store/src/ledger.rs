@@ -3,6 +3,8 @@
 pub(crate) mod booking;
 pub(crate) mod books;
 pub(crate) mod column;
+mod compaction;
+mod delta;
 mod histogram;
 mod log;
 mod recalculate;
@@ -188,6 +190,21 @@ impl Conditions {
             values.push(id.into());
             text.push_str(&format!(" AND auth_key_id = ${}", values.len()));
         }
+    }
+
+    /// True for a label to which the conditions of `append` apply; the texts are those of `rollup::AXES`.
+    pub fn cover(&self, texts: &[&str; rollup::AXES.len()]) -> bool {
+        let text = |axis: Axis| texts[axis as usize];
+        let path = text(Axis::UserPath);
+        let below = self.below_from.as_str()..self.below_until.as_str();
+        let within = self.user_path.is_empty() || path == self.user_path || below.contains(&path);
+        let is_cached = !text(Axis::CacheType).is_empty();
+        let providers = [text(Axis::Provider), text(Axis::ProviderName)];
+        within
+            && (self.cache == CacheMode::All || is_cached == (self.cache == CacheMode::Cached))
+            && (self.model.is_empty() || text(Axis::Model) == self.model)
+            && (self.provider.is_empty() || providers.contains(&self.provider.as_str()))
+            && self.auth_key_id.as_ref().is_none_or(|id| text(Axis::AuthKeyId) == id)
     }
 
     /// Appends the search condition, which applies to rows only.

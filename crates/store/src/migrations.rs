@@ -24,6 +24,7 @@ const MIGRATIONS: &[Migration] = &[
     ("object_owners", include_str!("migrations/0009_object_owners.sql")),
     ("runs", include_str!("migrations/0010_runs.sql")),
     ("document_tenants", include_str!("migrations/0011_document_tenants.sql")),
+    ("rollup_deltas", include_str!("migrations/0012_rollup_deltas.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.
@@ -81,10 +82,25 @@ async fn migrate(
     Ok(())
 }
 
-/// Adapts SQL to the database: text must sort by bytes on both, and SQLite can store a table in its primary key.
+/// Adapts SQL to the database: text must sort by bytes on both, SQLite can store a table in its primary key, and the
+/// types of bytes and of numbered rows differ.
 fn in_dialect(text: &str, postgres: bool) -> String {
-    let (column, clustered) = if postgres { ("TEXT COLLATE \"C\"", "") } else { ("TEXT", "WITHOUT ROWID") };
-    text.replace("{TEXT}", column).replace("{CLUSTERED}", clustered)
+    let dialect = if postgres {
+        [
+            ("{TEXT}", "TEXT COLLATE \"C\""),
+            ("{CLUSTERED}", ""),
+            ("{BYTES}", "BYTEA"),
+            ("{SEQUENCE}", "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY"),
+        ]
+    } else {
+        [
+            ("{TEXT}", "TEXT"),
+            ("{CLUSTERED}", "WITHOUT ROWID"),
+            ("{BYTES}", "BLOB"),
+            ("{SEQUENCE}", "INTEGER PRIMARY KEY"),
+        ]
+    };
+    dialect.iter().fold(text.to_owned(), |text, (name, meaning)| text.replace(name, meaning))
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use std::time::Duration;
 use pipeline::gateway::Gateway;
 use pipeline::responses::background as background_responses;
 use server::Workers;
+use store::Store;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -26,6 +27,8 @@ use reload::Reloader;
 
 /// Time limit of the last journal drain; the rest is processed at the next start.
 const LAST_DRAIN: Duration = Duration::from_secs(10);
+/// Time limit for the final compaction of usage sums; the next process does the rest.
+const LAST_COMPACTION: Duration = Duration::from_secs(5);
 
 #[expect(clippy::print_stderr, reason = "a command that cannot start says why to whoever typed it")]
 pub fn run(config: Option<&Path>) -> ExitCode {
@@ -107,10 +110,21 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
         assembled.gateway.journal.retire(&assembled.store).await;
     }
     assembled.gateway.key_uses.write(&assembled.store).await;
+    compact_last(&assembled.store).await;
     assembled.store.close().await;
     drop(workers);
     tracing::info!(cut, "stopped");
     Ok(())
+}
+
+/// Adds the sums of the last quarter hour to the rollup tables. What remains is not lost: reports include it, and the
+/// next process adds it.
+async fn compact_last(store: &Store) {
+    match tokio::time::timeout(LAST_COMPACTION, store.ledger().compact_all()).await {
+        Ok(Ok(())) => {}
+        Ok(Err(error)) => tracing::warn!(%error, "final compaction of usage sums failed"),
+        Err(_) => tracing::warn!("stopping before all usage sums are compacted"),
+    }
 }
 
 /// Opens one connection to each provider, so that the first call does not pay for the handshake.

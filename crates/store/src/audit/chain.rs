@@ -86,18 +86,19 @@ impl ChainRecord {
 
 /// Hashes a field with its type and length, so that different rows never hash the same bytes.
 fn put(mac: &mut Hmac<Sha256>, value: &Value<'_>) {
-    let text = match value {
+    let (kind, bytes) = match value {
         Value::Integer(Some(number)) => {
             mac.update(&[1]);
             return mac.update(&number.to_le_bytes());
         }
         Value::Integer(None) | Value::Text(None) => return mac.update(&[0]),
-        Value::Text(Some(text)) => text,
-        Value::Shared(text) => &***text,
+        Value::Text(Some(text)) => (2, text.as_bytes()),
+        Value::Shared(text) => (2, text.as_bytes()),
+        Value::Bytes(bytes) => (3, *bytes),
     };
-    mac.update(&[2]);
-    mac.update(&(text.len() as u64).to_le_bytes());
-    mac.update(text.as_bytes());
+    mac.update(&[kind]);
+    mac.update(&(bytes.len() as u64).to_le_bytes());
+    mac.update(bytes);
 }
 
 fn hmac(key: &[u8; 32], fill: impl FnOnce(&mut Hmac<Sha256>)) -> [u8; 32] {

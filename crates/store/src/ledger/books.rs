@@ -5,6 +5,8 @@ use std::sync::Arc;
 use sqlx::SqlStr;
 
 use super::booking::{Booking, COLUMNS, WIDTH};
+use super::compaction::{self, Backlog};
+use super::delta::Delta;
 use super::rollup::{self, Key, Sums, TABLES};
 use super::uses;
 use crate::StoreError;
@@ -23,6 +25,7 @@ struct Statements {
     usage: Sized,
     rollups: [Sized; TABLES.len()],
     uses: Sized,
+    backlog: Backlog,
 }
 
 #[derive(Debug, PartialEq)]
@@ -43,10 +46,14 @@ impl Books {
         let rollups =
             std::array::from_fn(|table| SIZES.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
         let uses = SIZES.map(|rows| sql(uses::upsert(&placeholders(uses::WIDTH, rows, postgres))));
-        Self(Arc::new(Statements { usage, rollups, uses }))
+        Self(Arc::new(Statements { usage, rollups, uses, backlog: Backlog::default() }))
     }
 
-    /// Inserts the rows that are new and adds exactly those to the sums.
+    pub(super) fn backlog(&self) -> &Backlog {
+        &self.0.backlog
+    }
+
+    /// Inserts the rows that are new, and a delta with the sums of exactly those.
     pub async fn book(
         &self,
         open: &mut Writing,
@@ -64,12 +71,15 @@ impl Books {
                 _ => return Ok(Booked::SomeKnown),
             }
         }
-        self.adjust(open, rollup::add_up(&fresh)).await?;
+        if let Some(delta) = Delta::of(&fresh) {
+            compaction::insert(open, &delta).await?;
+            self.0.backlog.add_one();
+        }
         self.note_uses(open, &fresh).await?;
         Ok(Booked::All)
     }
 
-    /// Adds to the sums of all tables, in the caller's transaction. Amounts may be negative, as when costs are
+    /// Adds to the sums of all rollup tables, in the caller's transaction. Amounts may be negative, as when costs are
     /// recalculated (`Sums::repriced`).
     pub async fn adjust(&self, open: &mut Writing, sums: Vec<(Key<'_>, Sums)>) -> Result<(), StoreError> {
         for ((table, texts), sums) in TABLES.iter().zip(&self.0.rollups).zip(rollup::spread(sums)) {

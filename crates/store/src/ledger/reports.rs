@@ -1,5 +1,7 @@
-//! Reports: sums over a time range, grouped as requested, read from the smallest tables that suffice.
+//! Reports: sums over a time range, grouped as requested, read from the smallest tables that suffice and from the deltas
+//! that are not in the tables yet.
 
+mod deltas;
 mod figures;
 mod plan;
 mod statement;
@@ -64,6 +66,9 @@ impl Report {
     }
 }
 
+/// The figures by number of the interval and names.
+type Groups = HashMap<(i64, Vec<String>), Figures>;
+
 /// A group of a report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Line {
@@ -93,10 +98,12 @@ impl Ledger {
         conditions: &Conditions,
         parts: &[Part],
     ) -> Result<Vec<Line>, StoreError> {
-        let mut groups: HashMap<(i64, Vec<String>), Figures> = HashMap::default();
+        let mut groups = Groups::default();
+        // One snapshot, so that compaction cannot move sums from the deltas to the tables between two reads.
+        let mut snapshot = self.database.snapshot().await?;
         for part in parts {
             let (text, values) = statement::statement(report, conditions, part);
-            for row in self.database.fetch(text, &values).await? {
+            for row in snapshot.fetch(text, &values).await? {
                 let step = if report.step.is_some() { row.get(0)? } else { 0 };
                 let first = usize::from(report.step.is_some());
                 let names = (0..report.by.len()).map(|index| row.get(first + index));
@@ -105,6 +112,9 @@ impl Ledger {
                 groups.entry((step, names)).or_default().add(&figures);
             }
         }
+        let waiting = deltas::waiting(&mut snapshot, parts).await?;
+        snapshot.end().await?;
+        deltas::add(&waiting, report, conditions, parts, &mut groups).await?;
         let lines = groups.into_iter().map(|((step, names), figures)| Line { step, names, figures });
         Ok(lines.filter(|line| line.figures.requests() > 0).collect())
     }

@@ -1,7 +1,5 @@
 //! Sums of calls (rollups): the columns, the tables that hold them, and the aggregation of bookings for each table.
 
-use std::sync::Arc;
-
 use domain::clock::Timestamp;
 use domain::usage::Tokens;
 use foldhash::HashMap;
@@ -33,7 +31,7 @@ macro_rules! declare_axes {
         }
 
         /// The texts of `AXES`.
-        fn texts(label: &Label) -> [&str; AXES.len()] {
+        pub(super) fn texts(label: &Label) -> [&str; AXES.len()] {
             [$(&label.$column),*]
         }
     };
@@ -78,11 +76,14 @@ pub(crate) static TABLES: [Table; 7] = [
 /// The columns of the sums: calls, the token buckets, costs, and the slots of two histograms.
 const CALLS: [&str; 6] = ["requests", "errors", "status_2xx", "status_3xx", "status_4xx", "status_5xx"];
 const COSTS: [&str; 5] = ["input_cost", "output_cost", "priced", "unpriced", "estimated"];
+const REQUESTS: usize = 0;
+const ERRORS: usize = 1;
+const STATUS_2XX: usize = 2;
 const TOKENS: usize = CALLS.len();
 const INPUT_COST: usize = TOKENS + Tokens::BUCKETS.len();
 const OUTPUT_COST: usize = INPUT_COST + 1;
 const PRICED: usize = INPUT_COST + 2;
-const UNPRICED: usize = INPUT_COST + 3;
+pub(crate) const UNPRICED: usize = INPUT_COST + 3;
 const ESTIMATED: usize = INPUT_COST + 4;
 const LATENCY: usize = INPUT_COST + COSTS.len();
 const FIRST_BYTE: usize = LATENCY + SLOTS;
@@ -101,24 +102,51 @@ impl Default for Sums {
 }
 
 impl Sums {
-    fn of(booking: &Booking) -> Self {
-        let mut sums = Self::default();
-        let class = |class: u16| i64::from(booking.status / 100 == class);
-        let cost = booking.cost.unwrap_or_default();
-        sums.0[0] = 1;
-        sums.0[1] = i64::from(booking.status >= 400);
-        sums.0[2..6].copy_from_slice(&[class(2), class(3), class(4), class(5)]);
-        sums.0[TOKENS..INPUT_COST].copy_from_slice(&booking.tokens);
-        sums.0[INPUT_COST..=OUTPUT_COST].copy_from_slice(&cost);
-        sums.0[PRICED] = i64::from(booking.cost.is_some());
-        sums.0[UNPRICED] =
-            i64::from(is_unpriced(booking.tokens.iter().any(|count| *count > 0), booking.cost));
-        sums.0[ESTIMATED] = i64::from(booking.estimated);
-        sums.0[LATENCY + slot(booking.duration_us)] = 1;
-        if let Some(micros) = booking.first_byte_us {
-            sums.0[FIRST_BYTE + slot(micros)] = 1;
+    /// Number of columns.
+    pub const COLUMNS: usize = COUNT;
+
+    /// Adds one call.
+    pub fn count(&mut self, booking: &Booking) {
+        let class = usize::from(booking.status / 100);
+        let [input, output] = booking.cost.unwrap_or_default();
+        self.0[REQUESTS] += 1;
+        self.0[ERRORS] += i64::from(booking.status >= 400);
+        if (2..=5).contains(&class) {
+            self.0[STATUS_2XX + class - 2] += 1;
         }
-        sums
+        self.0[TOKENS..INPUT_COST].iter_mut().zip(booking.tokens).for_each(|(sum, count)| *sum += count);
+        self.0[INPUT_COST] += input;
+        self.0[OUTPUT_COST] += output;
+        self.0[PRICED] += i64::from(booking.cost.is_some());
+        let consumed = booking.tokens.iter().any(|count| *count > 0);
+        self.0[UNPRICED] += i64::from(is_unpriced(consumed, booking.cost));
+        self.0[ESTIMATED] += i64::from(booking.estimated);
+        self.0[LATENCY + slot(booking.duration_us)] += 1;
+        if let Some(micros) = booking.first_byte_us {
+            self.0[FIRST_BYTE + slot(micros)] += 1;
+        }
+    }
+
+    /// The columns that are not zero, in their order.
+    pub fn non_zero(&self) -> impl Iterator<Item = (usize, i64)> {
+        self.0.iter().copied().enumerate().filter(|(_, sum)| *sum != 0)
+    }
+
+    /// Adds the values of single columns.
+    pub fn add_columns(&mut self, columns: &[(usize, i64)]) {
+        columns.iter().for_each(|(column, value)| self.0[*column] += value);
+    }
+
+    /// The sum of some columns, by their numbers.
+    pub fn total(&self, columns: &[usize]) -> i64 {
+        columns.iter().map(|column| self.0[*column]).sum()
+    }
+
+    pub fn slots(&self, histogram: Histogram) -> &[i64] {
+        match histogram {
+            Histogram::Latency => &self.0[LATENCY..FIRST_BYTE],
+            Histogram::FirstByte => &self.0[FIRST_BYTE..],
+        }
     }
 
     pub fn add(&mut self, more: &Self) {
@@ -192,22 +220,16 @@ impl Table {
     }
 }
 
-fn sum_columns() -> Vec<String> {
+/// The number of a column of the sums.
+pub(crate) fn sum_column(name: &str) -> Option<usize> {
+    sum_columns().iter().position(|column| column == name)
+}
+
+/// The names of the columns of the sums.
+pub(crate) fn sum_columns() -> Vec<String> {
     let slots = |of: Histogram| (0..SLOTS).map(move |slot| of.column(slot));
     let plain = CALLS.into_iter().chain(Tokens::BUCKETS).chain(COSTS);
     plain.map(str::to_owned).chain(slots(Histogram::Latency)).chain(slots(Histogram::FirstByte)).collect()
-}
-
-/// Aggregates bookings for the finest table.
-pub(crate) fn add_up<'a>(bookings: &[&'a Booking]) -> Vec<(Key<'a>, Sums)> {
-    // Group by label pointer first: labels are shared within a batch, so comparing pointers is enough.
-    let mut parts: HashMap<(i64, *const Label), (&'a Label, Sums)> = HashMap::default();
-    for booking in bookings {
-        let place = (quarter(booking.at), Arc::as_ptr(&booking.label));
-        let (_, sums) = parts.entry(place).or_insert_with(|| (&booking.label, Sums::default()));
-        sums.add(&Sums::of(booking));
-    }
-    gather(parts.into_iter().map(|((bucket, _), (label, sums))| ((bucket, texts(label)), sums)))
 }
 
 /// Aggregates the sums for every table, in the order of `TABLES`.
@@ -238,6 +260,6 @@ pub(crate) fn key(at: Timestamp, texts: [&str; AXES.len()]) -> Key<'_> {
 }
 
 /// The start of the quarter hour that contains a moment.
-fn quarter(at: Timestamp) -> i64 {
+pub(crate) fn quarter(at: Timestamp) -> i64 {
     at.seconds().div_euclid(QUARTER_HOUR) * QUARTER_HOUR
 }

@@ -1,15 +1,16 @@
 //! Usage without a cost because its model has no price.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::clock::Timestamp;
 use sqlx::SqlStr;
 
+use super::delta::{self, Decoder};
 use super::reports::{INPUT, OUTPUT};
-use super::rollup::QUARTER_HOUR;
+use super::rollup::{self, QUARTER_HOUR};
 use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
-use crate::database::{Row, Value, sql};
+use crate::database::{Row, Snapshot, Value, sql};
 
 /// Calls of one model at one provider that consumed tokens and have no cost.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -32,63 +33,110 @@ impl Ledger {
     /// Unpriced usage by number of tokens, highest first. The range of the filter is rounded to whole quarter hours.
     pub async fn unpriced(&self, filter: &UsageFilter) -> Result<Vec<UnpricedUsage>, StoreError> {
         let conditions = Conditions::new(filter);
-        let range = [filter.from.seconds(), filter.until.seconds()].map(Value::from);
+        let range = [filter.from.seconds(), filter.until.seconds()];
         let mut found: BTreeMap<(String, String, String), UnpricedUsage> = BTreeMap::new();
-        let (text, values) = sums(&conditions, range);
-        for row in self.database.fetch(text, &values).await? {
+        let mut snapshot = self.database.snapshot().await?;
+        // Sums are split between the tables and the deltas in these buckets, so that neither shows which calls have no
+        // price: their rows do.
+        let split = split_buckets(&mut snapshot, &conditions, range).await?;
+        let (text, values) = sums(&conditions, range, &split);
+        for row in snapshot.fetch(text, &values).await? {
             let mut usage = read(&row)?;
-            usage.last_seen = self.newest(filter, &usage).await?;
+            usage.last_seen = newest(&mut snapshot, filter, &usage).await?;
             add(&mut found, usage);
         }
-        let (text, values) = mixed(&conditions, range);
-        for row in self.database.fetch(text, &values).await? {
+        let (text, values) = mixed(&conditions, range, &split);
+        for row in snapshot.fetch(text, &values).await? {
             add(&mut found, read(&row)?);
         }
+        for bucket in split {
+            let (text, values) = rows(&conditions, bucket);
+            for row in snapshot.fetch(text, &values).await? {
+                add(&mut found, read(&row)?);
+            }
+        }
+        snapshot.end().await?;
         let mut found: Vec<UnpricedUsage> = found.into_values().collect();
         found.sort_by_key(|usage| std::cmp::Reverse(usage.input_tokens + usage.output_tokens));
         Ok(found)
     }
+}
 
-    /// The exact time of the latest call while its row exists, otherwise the start of its quarter hour.
-    async fn newest(&self, filter: &UsageFilter, usage: &UnpricedUsage) -> Result<Timestamp, StoreError> {
-        let bucket = usage.last_seen.micros();
-        let own = UsageFilter { model: Some(usage.model.clone()), ..filter.clone() };
-        let conditions = Conditions::new(&own);
-        let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
-        let mut text = format!(
-            "SELECT MAX(at) FROM usage WHERE at >= $1 AND at < $2 AND provider = $3 AND provider_name = $4 \
-             AND input_cost IS NULL AND {input} + {output} > 0"
-        );
-        let mut values = vec![Value::from(bucket), bucket.saturating_add(QUARTER_MICROS).into()];
-        values.extend([Value::from(&usage.provider), Value::from(&usage.provider_name)]);
-        conditions.append(&mut text, &mut values);
-        let rows = self.database.fetch(sql(text), &values).await?;
-        let newest: Option<i64> = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
-        Ok(Timestamp(newest.unwrap_or(bucket)))
+/// The exact time of the latest call while its row exists, otherwise the start of its quarter hour.
+async fn newest(
+    snapshot: &mut Snapshot,
+    filter: &UsageFilter,
+    usage: &UnpricedUsage,
+) -> Result<Timestamp, StoreError> {
+    let bucket = usage.last_seen.micros();
+    let own = UsageFilter { model: Some(usage.model.clone()), ..filter.clone() };
+    let conditions = Conditions::new(&own);
+    let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
+    let mut text = format!(
+        "SELECT MAX(at) FROM usage WHERE at >= $1 AND at < $2 AND provider = $3 AND provider_name = $4 \
+         AND input_cost IS NULL AND {input} + {output} > 0"
+    );
+    let mut values = vec![Value::from(bucket), bucket.saturating_add(QUARTER_MICROS).into()];
+    values.extend([Value::from(&usage.provider), Value::from(&usage.provider_name)]);
+    conditions.append(&mut text, &mut values);
+    let rows = snapshot.fetch(sql(text), &values).await?;
+    let newest: Option<i64> = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
+    Ok(Timestamp(newest.unwrap_or(bucket)))
+}
+
+/// The buckets in a range, in seconds, that have sums in waiting deltas and calls without a price.
+async fn split_buckets(
+    snapshot: &mut Snapshot,
+    conditions: &Conditions,
+    [from, until]: [i64; 2],
+) -> Result<Vec<i64>, StoreError> {
+    let (mut waiting, mut unpriced) = (BTreeSet::new(), BTreeSet::new());
+    let mut sums = Vec::new();
+    for bytes in delta::waiting(snapshot, from, until).await? {
+        let mut decoder = Decoder::new(&bytes)?;
+        while let Some((bucket, texts)) = decoder.next(&mut sums)? {
+            if (from..until).contains(&bucket) && conditions.cover(&texts) {
+                waiting.insert(bucket);
+                if sums.iter().any(|(column, _)| *column == rollup::UNPRICED) {
+                    unpriced.insert(bucket);
+                }
+            }
+        }
+        tokio::task::yield_now().await;
     }
+    const IN_TABLE: &str = "SELECT COUNT(*) FROM rollups WHERE bucket = $1 AND unpriced > 0";
+    for bucket in waiting {
+        let rows = snapshot.fetch(IN_TABLE, &[bucket.into()]).await?;
+        if rows.first().ok_or(StoreError::NotFound)?.get::<i64>(0)? > 0 {
+            unpriced.insert(bucket);
+        }
+    }
+    Ok(unpriced.into_iter().collect())
 }
 
 /// Sums in which no call has a price: all of their tokens count.
-fn sums<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<Value<'a>>) {
+fn sums<'a>(conditions: &'a Conditions, range: [i64; 2], split: &[i64]) -> (SqlStr, Vec<Value<'a>>) {
     let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
     let mut text = format!(
         "SELECT model, provider, provider_name, CAST(SUM(unpriced) AS BIGINT), CAST(SUM({input}) AS BIGINT), \
          CAST(SUM({output}) AS BIGINT), MAX(bucket) * 1000000 FROM rollups \
          WHERE bucket >= $1 AND bucket < $2 AND unpriced > 0 AND priced = 0"
     );
-    let mut values = range.to_vec();
+    let mut values = range.map(Value::from).to_vec();
+    append_except(&mut text, &mut values, split);
     conditions.append(&mut text, &mut values);
     (sql(format!("{text} {GROUPED}")), values)
 }
 
 /// The rows of sums in which some calls have a price and some do not.
-fn mixed<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<Value<'a>>) {
+fn mixed<'a>(conditions: &'a Conditions, range: [i64; 2], split: &[i64]) -> (SqlStr, Vec<Value<'a>>) {
     let mut text =
         "WITH mixed AS (SELECT bucket * 1000000 AS start, model AS m, provider AS p, provider_name AS n, \
          user_path AS u, auth_key_id AS a, tenant_id AS t, cache_type AS c FROM rollups \
          WHERE bucket >= $1 AND bucket < $2 AND unpriced > 0 AND priced > 0"
             .to_owned();
-    let mut values = range.to_vec();
+    let mut values = range.map(Value::from).to_vec();
+    append_except(&mut text, &mut values, split);
     conditions.append(&mut text, &mut values);
     let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
     text.push_str(&format!(
@@ -99,6 +147,30 @@ fn mixed<'a>(conditions: &'a Conditions, range: [Value<'a>; 2]) -> (SqlStr, Vec<
          WHERE input_cost IS NULL AND {input} + {output} > 0 {GROUPED}"
     ));
     (sql(text), values)
+}
+
+/// The calls of a bucket without a price.
+fn rows(conditions: &Conditions, bucket: i64) -> (SqlStr, Vec<Value<'_>>) {
+    let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
+    let mut text = format!(
+        "SELECT model, provider, provider_name, COUNT(*), CAST(SUM({input}) AS BIGINT), \
+         CAST(SUM({output}) AS BIGINT), MAX(at) FROM usage WHERE at >= $1 AND at < $2 \
+         AND input_cost IS NULL AND {input} + {output} > 0"
+    );
+    let start = bucket.saturating_mul(1_000_000);
+    let mut values = vec![Value::from(start), start.saturating_add(QUARTER_MICROS).into()];
+    conditions.append(&mut text, &mut values);
+    (sql(format!("{text} {GROUPED}")), values)
+}
+
+/// Appends the condition that a bucket is none of these.
+fn append_except(text: &mut String, values: &mut Vec<Value<'_>>, buckets: &[i64]) {
+    if !buckets.is_empty() {
+        let places: Vec<String> =
+            (1..=buckets.len()).map(|place| format!("${}", values.len() + place)).collect();
+        text.push_str(&format!(" AND bucket NOT IN ({})", places.join(", ")));
+        values.extend(buckets.iter().map(|bucket| Value::from(*bucket)));
+    }
 }
 
 fn add(found: &mut BTreeMap<(String, String, String), UnpricedUsage>, usage: UnpricedUsage) {

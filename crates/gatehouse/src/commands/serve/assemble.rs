@@ -196,6 +196,7 @@ fn start_background(
         spawn(background::keep_writing_key_uses(gateway.clone(), store.clone())),
         spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
         spawn(gateway.idempotency.clone().keep_renewing()),
+        spawn(store.ledger().clone().keep_compacting(gateway.clock.clone())),
     ];
     if gateway.capabilities.has(Capability::AdvancedBudgets) {
         let trust = refresher.trust(ProviderSource::Admin);

@@ -10,6 +10,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 use crate::Store;
+use crate::ledger::delta;
 use crate::ledger::tests::{added_up, any_receipt, book, everything};
 use crate::testing::{for_each_backend, receipt};
 
@@ -44,6 +45,7 @@ async fn both_sums(store: &Store) -> [Vec<String>; 2] {
 }
 
 async fn check_sums(store: &Store) {
+    store.ledger().compact_all().await.unwrap();
     let [rows, sums] = both_sums(store).await;
     assert_eq!(rows, sums);
     const BELOW: &str =
@@ -175,7 +177,13 @@ async fn receipts_that_come_in_meanwhile_are_not_lost_and_not_doubled() {
                 store.ledger().recalculate(&everything(), &mut |_: &Consumed| None).await.unwrap();
             }
         };
-        tokio::join!(Box::pin(draining), Box::pin(recalculating), Box::pin(other));
+        let compacting = async {
+            while !over.load(Ordering::Relaxed) {
+                store.ledger().compact_all().await.unwrap();
+                tokio::time::sleep(std::time::Duration::from_millis(3)).await;
+            }
+        };
+        tokio::join!(Box::pin(draining), Box::pin(recalculating), Box::pin(other), Box::pin(compacting));
         check_sums(&store).await;
         store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
         check_sums(&store).await;
@@ -184,14 +192,24 @@ async fn receipts_that_come_in_meanwhile_are_not_lost_and_not_doubled() {
     .await;
 }
 
-/// Reads rows and sums in one statement, so that both are from the same instant.
+/// Reads rows, sums and waiting deltas in one snapshot.
 async fn check_both_at_once(store: &Store) {
     const BOTH: &str = "SELECT CAST((SELECT COALESCE(SUM(input_cost + output_cost), 0) FROM usage) AS BIGINT), \
-         CAST((SELECT SUM(input_cost + output_cost) FROM rollups) AS BIGINT), \
-         (SELECT COUNT(input_cost) FROM usage), CAST((SELECT SUM(priced) FROM rollups) AS BIGINT)";
-    let rows = store.database().fetch(BOTH, &[]).await.unwrap();
+         CAST((SELECT COALESCE(SUM(input_cost + output_cost), 0) FROM rollups) AS BIGINT), \
+         (SELECT COUNT(input_cost) FROM usage), CAST((SELECT COALESCE(SUM(priced), 0) FROM rollups) AS BIGINT)";
+    let mut snapshot = store.database().snapshot().await.unwrap();
+    let rows = snapshot.fetch(BOTH, &[]).await.unwrap();
+    let deltas = delta::waiting(&mut snapshot, 0, i64::MAX).await.unwrap();
+    let mut waiting = rollup::Sums::default();
+    delta::add_up(&deltas).unwrap().iter().for_each(|(_, sums)| waiting.add(sums));
+    let total = |names: &[&str]| {
+        names.iter().map(|name| waiting.total(&[rollup::sum_column(name).unwrap()])).sum::<i64>()
+    };
     let [cost, summed, priced, counted] = [0, 1, 2, 3].map(|index| rows[0].get::<i64>(index).unwrap());
-    assert_eq!((cost, priced), (summed, counted));
+    assert_eq!(
+        (cost, priced),
+        (summed + total(&["input_cost", "output_cost"]), counted + total(&["priced"]))
+    );
 }
 
 #[tokio::test]
@@ -233,13 +251,20 @@ async fn what_has_no_price_is_listed_by_model() {
         let at = |second: i64| Timestamp::from_seconds(1_800_000_000 + second);
         let expected =
             vec![("mixed".to_owned(), 2, 200, 40, at(3_000)), ("own".to_owned(), 2, 200, 40, at(2_000))];
+        assert_eq!(shown(&everything()).await, expected, "while the sums wait");
+        store.ledger().compact_all().await.unwrap();
         assert_eq!(shown(&everything()).await, expected);
+        // Sums that are split between the tables and a delta.
+        book(&store, vec![call("7", "own", 2_001, None), call("8", "own", 2_002, paid)]).await;
+        assert_eq!(shown(&everything()).await[1], ("own".to_owned(), 3, 300, 60, at(2_001)));
+        store.ledger().compact_all().await.unwrap();
+        assert_eq!(shown(&everything()).await[1], ("own".to_owned(), 3, 300, 60, at(2_001)));
         let elsewhere = UsageFilter { user_path: Some("/none".into()), ..everything() };
         assert_eq!(shown(&elsewhere).await, []);
         let later = UsageFilter { from: at(1_800), ..everything() };
         assert_eq!(
             shown(&later).await,
-            vec![("mixed".to_owned(), 1, 100, 20, at(3_000)), ("own".to_owned(), 1, 100, 20, at(2_000))]
+            vec![("mixed".to_owned(), 1, 100, 20, at(3_000)), ("own".to_owned(), 2, 200, 40, at(2_001))]
         );
         store
             .ledger()

@@ -8,6 +8,7 @@ use domain::usage::Tokens;
 use crate::StoreError;
 use crate::database::Row;
 use crate::ledger::histogram::{Histogram, SLOTS, percentile};
+use crate::ledger::rollup::{Sums, sum_column};
 
 const COUNT: usize = 14;
 
@@ -30,6 +31,9 @@ pub(super) static COLUMNS: LazyLock<[(&str, &str); COUNT]> = LazyLock::new(|| {
         ("priced", "CASE WHEN input_cost IS NULL THEN 0 ELSE 1 END"),
     ]
 });
+/// The numbers of the columns of `Sums` that each figure adds up.
+static SUM_COLUMNS: LazyLock<[Vec<usize>; COUNT]> =
+    LazyLock::new(|| COLUMNS.each_ref().map(|(sums, _)| sums.split(" + ").filter_map(sum_column).collect()));
 /// The sum of the buckets of one side.
 pub(in crate::ledger) static INPUT: LazyLock<String> = LazyLock::new(|| Tokens::INPUT.join(" + "));
 pub(in crate::ledger) static OUTPUT: LazyLock<String> = LazyLock::new(|| Tokens::OUTPUT.join(" + "));
@@ -53,6 +57,15 @@ impl Figures {
             }
         }
         Ok(figures)
+    }
+
+    pub(super) fn of(sums: &Sums, histogram: Option<Histogram>) -> Self {
+        let mut figures =
+            Self { sums: SUM_COLUMNS.each_ref().map(|columns| sums.total(columns)), ..Self::default() };
+        if let Some(histogram) = histogram {
+            figures.slots.copy_from_slice(sums.slots(histogram));
+        }
+        figures
     }
 
     pub fn add(&mut self, more: &Self) {

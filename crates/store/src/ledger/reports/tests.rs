@@ -11,6 +11,7 @@ use super::*;
 use crate::Store;
 use crate::ledger::CacheMode;
 use crate::ledger::rollup::{self, Sums, TABLES};
+use crate::ledger::{Consumed, Repriced};
 use crate::testing::{for_each_backend, receipt};
 
 /// Midnight in UTC.
@@ -94,6 +95,35 @@ fn receipts(runner: &mut TestRunner, count: usize) -> Vec<Receipt> {
     receipts
 }
 
+/// A step after which all reports still equal the rows.
+#[derive(Clone, Debug)]
+enum Change {
+    Book,
+    /// Compacts as at this second.
+    Compact(i64),
+    CompactAll,
+    Recalculate(i64),
+}
+
+fn any_change() -> impl Strategy<Value = Change> {
+    prop_oneof![
+        4 => Just(Change::Book),
+        2 => (0..SPAN).prop_map(Change::Compact),
+        1 => Just(Change::CompactAll),
+        1 => (0i64..1000).prop_map(Change::Recalculate),
+    ]
+}
+
+async fn check(store: &Store, reports: &[Report]) -> usize {
+    let mut lines = 0;
+    for report in reports {
+        let expected = from_rows(store, report).await;
+        assert_eq!(sorted(store.ledger().report(report).await.unwrap()), expected, "{report:?}");
+        lines += expected.len();
+    }
+    lines
+}
+
 #[tokio::test]
 async fn every_plan_says_what_the_rows_say() {
     let mut runner = TestRunner::deterministic();
@@ -105,16 +135,53 @@ async fn every_plan_says_what_the_rows_say() {
             for chunk in receipts.chunks(137) {
                 store.ledger().book(chunk).await.unwrap();
             }
-            let mut lines = 0;
-            for report in &reports {
-                let expected = from_rows(&store, report).await;
-                assert_eq!(sorted(store.ledger().report(report).await.unwrap()), expected, "{report:?}");
-                lines += expected.len();
-            }
+            let lines = check(&store, &reports).await;
             assert!(lines > 2_000, "{lines} lines are too few to mean anything");
+            store.ledger().compact_all().await.unwrap();
+            check(&store, &reports).await;
         }
     })
     .await;
+}
+
+#[tokio::test]
+async fn reports_equal_rows_with_any_mix_of_compacted_and_waiting_sums() {
+    let mut runner = TestRunner::deterministic();
+    let mut draw = || {
+        let receipts = receipts(&mut runner, 200);
+        let changes = proptest::collection::vec(any_change(), 16).new_tree(&mut runner).unwrap().current();
+        let reports = proptest::collection::vec(any_report(), 100).new_tree(&mut runner).unwrap().current();
+        (receipts, changes, reports)
+    };
+    for (receipts, changes, reports) in [draw(), draw(), draw()] {
+        for_each_backend(|store| {
+            let (receipts, changes, reports) = (receipts.clone(), changes.clone(), reports.clone());
+            async move {
+                let mut batches = receipts.chunks(13);
+                for (number, change) in changes.iter().enumerate() {
+                    match change {
+                        Change::Book => {
+                            store.ledger().book(batches.next().unwrap_or_default()).await.unwrap()
+                        }
+                        Change::Compact(second) => {
+                            store.ledger().compact(Timestamp::from_seconds(START + second)).await.unwrap();
+                        }
+                        Change::CompactAll => store.ledger().compact_all().await.unwrap(),
+                        Change::Recalculate(nanos) => {
+                            let cost = Cost { input: Nanos(*nanos), output: Nanos(1) };
+                            let mut price = |consumed: &Consumed| {
+                                (consumed.model == "m-1").then(|| Repriced { cost, version: None })
+                            };
+                            let all = UsageFilter::between(Timestamp(0), Timestamp(i64::MAX));
+                            store.ledger().recalculate(&all, &mut price).await.unwrap();
+                        }
+                    }
+                    check(&store, &reports[number * 6..number * 6 + 6]).await;
+                }
+            }
+        })
+        .await;
+    }
 }
 
 #[tokio::test]
@@ -140,10 +207,16 @@ async fn all_tables_hold_the_same_sums_and_a_new_price_reaches_all() {
             open.commit().await.unwrap();
             let all = Report::of(UsageFilter::between(Timestamp(0), Timestamp(i64::MAX)));
             let expected = from_rows(&store, &all).await;
-            for table in &TABLES {
-                let part = [Part::Sums(table, 0, i64::MAX)];
-                let found = store.ledger().lines(&all, &Conditions::new(&all.filter), &part).await.unwrap();
-                assert_eq!(found, expected, "{}", table.name);
+            for compacted in [false, true] {
+                if compacted {
+                    store.ledger().compact_all().await.unwrap();
+                }
+                for table in &TABLES {
+                    let part = [Part::Sums(table, 0, i64::MAX)];
+                    let found =
+                        store.ledger().lines(&all, &Conditions::new(&all.filter), &part).await.unwrap();
+                    assert_eq!(found, expected, "{} {compacted}", table.name);
+                }
             }
         }
     })
