@@ -8,6 +8,8 @@ use std::sync::{Arc, LazyLock};
 use domain::receipt::Receipt;
 use domain::receipt_fields;
 use domain::usage::Tokens;
+use foldhash::HashMap;
+use parking_lot::Mutex;
 use serde::Deserialize;
 
 use super::column::{Column, Null};
@@ -181,19 +183,37 @@ pub(crate) struct Read<'a> {
     pub booking: Option<Booking>,
 }
 
-/// Cache of labels: a batch has few, so each is parsed once and then found by its text.
+/// Labels of recent receipts by their text, so that most are parsed once and shared.
+static RECENT_LABELS: LazyLock<Mutex<HashMap<Box<str>, Arc<Label>>>> = LazyLock::new(Mutex::default);
+/// Number of recent labels at which they are forgotten; about ten megabytes.
+const MOST_LABELS: usize = 16_384;
+
+/// The labels of a batch.
 #[derive(Default)]
-pub(crate) struct Labels<'a>(foldhash::HashMap<&'a str, Arc<Label>>);
+pub(crate) struct Labels<'a>(HashMap<&'a str, Arc<Label>>);
 
 impl<'a> Labels<'a> {
     fn read(&mut self, json: &'a str) -> Result<Arc<Label>, serde_json::Error> {
         if let Some(label) = self.0.get(json) {
             return Ok(Arc::clone(label));
         }
-        let label = Arc::new(Label::new(&serde_json::from_str(json)?));
+        let label = recent_label(json)?;
         self.0.insert(json, Arc::clone(&label));
         Ok(label)
     }
+}
+
+fn recent_label(json: &str) -> Result<Arc<Label>, serde_json::Error> {
+    let mut recent = RECENT_LABELS.lock();
+    if let Some(label) = recent.get(json) {
+        return Ok(Arc::clone(label));
+    }
+    let label = Arc::new(Label::new(&serde_json::from_str(json)?));
+    if recent.len() >= MOST_LABELS {
+        recent.clear();
+    }
+    recent.insert(json.into(), Arc::clone(&label));
+    Ok(label)
 }
 
 impl Booking {

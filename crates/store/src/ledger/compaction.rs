@@ -145,7 +145,7 @@ impl Ledger {
         let taken = take(&mut open, OLDEST, MERGED).await?;
         let count = taken.len();
         let merging = tokio::task::spawn_blocking(move || {
-            delta::add_up(&taken).map(|sums| Delta::chunks(&sums, CHUNK))
+            delta::add_up(&taken).map(|total| Delta::chunks(&total, CHUNK))
         });
         let merged = merging.await.map_err(|error| StoreError::Failed(error.to_string()))??;
         for delta in &merged {
@@ -164,7 +164,9 @@ impl Ledger {
             return Ok(Pass::Elsewhere);
         }
         let taken = take(&mut transaction, NEXT, open).await?;
-        self.books.adjust(&mut transaction, delta::add_up(&taken)?).await?;
+        let total = delta::add_up(&taken)?;
+        self.books.adjust(&mut transaction, total.sums).await?;
+        self.books.note_uses(&mut transaction, &total.uses).await?;
         transaction.commit().await?;
         Ok(Pass::Done(taken.len()))
     }

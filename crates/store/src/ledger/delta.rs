@@ -2,19 +2,22 @@
 //! rollup tables.
 //!
 //! Layout of version 1, where numbers are LEB128 varints and signed ones are zigzag-encoded: the version, the number of
-//! texts and each text with its length, the number of entries, and the entries. An entry is the difference of its bucket
+//! texts and each text with its length, the number of key uses with the index of the key and the time of each, the number
+//! of entries, and the entries. An entry is the difference of its bucket
 //! number to that of the entry before, the index of the text of each axis (0 is the empty text), and the number of its
 //! non-zero sums with the distance of each column to the one before and its value. A key may occur more than once.
 //!
 //! The order of `AXES` and of the columns of `Sums` is part of the layout: a build that changes either writes another
 //! version and keeps reading this one, because deltas of the build before may still wait.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use foldhash::HashMap;
 
 use super::booking::{Booking, Label};
 use super::rollup::{self, AXES, Key, QUARTER_HOUR, Sums};
+use super::uses;
 use crate::StoreError;
 use crate::database::{Row, Snapshot};
 
@@ -47,14 +50,17 @@ impl Delta {
         }
         let mut encoder = Encoder::default();
         parts.iter().for_each(|(key, sums)| encoder.add(key, sums));
+        uses::newest(bookings).into_iter().for_each(|(key, at)| encoder.add_use(key, at));
         encoder.finish()
     }
 
-    /// The sums in as many deltas as necessary, each with at most `most` of them.
-    pub fn chunks(sums: &[(Key<'_>, Sums)], most: usize) -> Vec<Self> {
+    /// The total in as many deltas as necessary, each with at most `most` sums; the first one has the key uses.
+    pub fn chunks(Total { sums, uses }: &Total<'_>, most: usize) -> Vec<Self> {
+        let mut uses = uses.iter();
         let encode = |chunk: &[(Key<'_>, Sums)]| {
             let mut encoder = Encoder::default();
             chunk.iter().for_each(|(key, sums)| encoder.add(key, sums));
+            uses.by_ref().for_each(|(key, at)| encoder.add_use(key, *at));
             encoder.finish()
         };
         // Not across buckets: a delta can be compacted when its last bucket is over.
@@ -68,6 +74,8 @@ struct Encoder<'a> {
     /// The index of each text, counted from one.
     indexes: HashMap<&'a str, u64>,
     texts: Vec<u8>,
+    uses: Vec<u8>,
+    used: u64,
     range: Option<(i64, i64)>,
     entries: u64,
     body: Vec<u8>,
@@ -99,6 +107,13 @@ impl<'a> Encoder<'a> {
         self.body[counted] = count;
     }
 
+    fn add_use(&mut self, key: &'a str, at: i64) {
+        let index = self.index(key);
+        write(&mut self.uses, index);
+        write_signed(&mut self.uses, at);
+        self.used += 1;
+    }
+
     fn index(&mut self, text: &'a str) -> u64 {
         if text.is_empty() {
             return 0;
@@ -113,10 +128,13 @@ impl<'a> Encoder<'a> {
 
     fn finish(self) -> Option<Delta> {
         let (oldest, newest) = self.range?;
-        let mut bytes = Vec::with_capacity(self.texts.len() + self.body.len() + 16);
+        let length = self.texts.len() + self.uses.len() + self.body.len();
+        let mut bytes = Vec::with_capacity(length + 32);
         bytes.push(VERSION);
         write(&mut bytes, self.indexes.len() as u64);
         bytes.extend_from_slice(&self.texts);
+        write(&mut bytes, self.used);
+        bytes.extend_from_slice(&self.uses);
         write(&mut bytes, self.entries);
         bytes.extend_from_slice(&self.body);
         Some(Delta { oldest, newest, entries: self.entries as i64, bytes })
@@ -126,6 +144,8 @@ impl<'a> Encoder<'a> {
 /// Decodes the entries of a delta one by one.
 pub(crate) struct Decoder<'a> {
     texts: Vec<&'a str>,
+    /// The time of the latest use of each key, in microseconds.
+    pub uses: Vec<(&'a str, i64)>,
     rest: &'a [u8],
     left: u64,
     number: i64,
@@ -137,30 +157,45 @@ impl<'a> Decoder<'a> {
         if *version != VERSION {
             return Err(corrupt(&format!("has version {version}, this build knows {VERSION}")));
         }
-        let count = read(&mut rest)?;
         let mut texts = vec![""];
-        for _ in 0..count {
+        for _ in 0..read(&mut rest)? {
             let length = read(&mut rest)? as usize;
             let (text, behind) = rest.split_at_checked(length).ok_or_else(|| corrupt("ends in a text"))?;
             texts.push(std::str::from_utf8(text).map_err(|error| corrupt(&error.to_string()))?);
             rest = behind;
         }
+        let mut uses = Vec::new();
+        for _ in 0..read(&mut rest)? {
+            let key = texts.get(read(&mut rest)? as usize).ok_or_else(unknown_text)?;
+            uses.push((*key, read_signed(&mut rest)?));
+        }
         let left = read(&mut rest)?;
-        Ok(Self { texts, rest, left, number: 0 })
+        Ok(Self { texts, uses, rest, left, number: 0 })
     }
 
     /// The key of the next entry and its non-zero sums as (column, value); `None` after the last one.
     pub fn next(&mut self, sums: &mut Vec<(usize, i64)>) -> Result<Option<Key<'a>>, StoreError> {
+        let entry = self.next_indexes(sums)?;
+        Ok(entry.map(|(bucket, indexes)| (bucket, indexes.map(|index| self.texts[index]))))
+    }
+
+    /// Like `next`, with the indexes of the texts.
+    fn next_indexes(
+        &mut self,
+        sums: &mut Vec<(usize, i64)>,
+    ) -> Result<Option<(i64, [usize; AXES.len()])>, StoreError> {
         if self.left == 0 {
             return Ok(None);
         }
         self.left -= 1;
         let rest = &mut self.rest;
         self.number += read_signed(rest)?;
-        let mut texts = [""; AXES.len()];
-        for text in &mut texts {
-            let index = read(rest)? as usize;
-            *text = self.texts.get(index).ok_or_else(|| corrupt("names a text that it does not have"))?;
+        let mut indexes = [0; AXES.len()];
+        for index in &mut indexes {
+            *index = read(rest)? as usize;
+            if *index >= self.texts.len() {
+                return Err(unknown_text());
+            }
         }
         sums.clear();
         let mut column = 0;
@@ -171,23 +206,47 @@ impl<'a> Decoder<'a> {
             }
             sums.push((column, read_signed(rest)?));
         }
-        Ok(Some((self.number * QUARTER_HOUR, texts)))
+        Ok(Some((self.number * QUARTER_HOUR, indexes)))
     }
 }
 
-/// Adds up deltas. The result is sorted by key.
-pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Vec<(Key<'a>, Sums)>, StoreError> {
-    let mut table: HashMap<Key<'a>, Sums> = HashMap::default();
+/// The total of several deltas.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Total<'a> {
+    /// Sorted by key.
+    pub sums: Vec<(Key<'a>, Sums)>,
+    /// The latest use of each key, sorted by key.
+    pub uses: BTreeMap<&'a str, i64>,
+}
+
+pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError> {
+    // Texts are numbered across deltas, so that keys are compared as numbers: there are many more entries than texts.
+    let mut numbers: HashMap<&'a str, usize> = HashMap::default();
+    let mut texts: Vec<&'a str> = Vec::new();
+    let mut table: HashMap<(i64, [usize; AXES.len()]), Sums> = HashMap::default();
+    let mut uses = BTreeMap::new();
     let mut sums = Vec::new();
     for bytes in deltas {
         let mut decoder = Decoder::new(bytes)?;
-        while let Some(key) = decoder.next(&mut sums)? {
-            table.entry(key).or_default().add_columns(&sums);
+        let own: Vec<usize> = decoder
+            .texts
+            .iter()
+            .map(|text| {
+                *numbers.entry(text).or_insert_with(|| {
+                    texts.push(text);
+                    texts.len() - 1
+                })
+            })
+            .collect();
+        uses::add(&mut uses, decoder.uses.iter().copied());
+        while let Some((bucket, indexes)) = decoder.next_indexes(&mut sums)? {
+            table.entry((bucket, indexes.map(|index| own[index]))).or_default().add_columns(&sums);
         }
     }
-    let mut sorted: Vec<_> = table.into_iter().collect();
-    sorted.sort_unstable_by_key(|(key, _)| *key);
-    Ok(sorted)
+    let named = |(bucket, numbers): (i64, [usize; AXES.len()])| (bucket, numbers.map(|number| texts[number]));
+    let mut sums: Vec<_> = table.into_iter().map(|(key, sums)| (named(key), sums)).collect();
+    sums.sort_unstable_by_key(|(key, _)| *key);
+    Ok(Total { sums, uses })
 }
 
 /// The waiting deltas that may have sums of buckets in a range, in seconds.
@@ -199,6 +258,10 @@ pub(super) async fn waiting(
     const WITHIN: &str = "SELECT sums FROM rollup_deltas WHERE newest >= $1 AND oldest < $2";
     let rows = snapshot.fetch(WITHIN, &[from.into(), until.into()]).await?;
     rows.iter().map(|row: &Row| row.get(0)).collect()
+}
+
+fn unknown_text() -> StoreError {
+    corrupt("names a text that it does not have")
 }
 
 fn corrupt(reason: &str) -> StoreError {

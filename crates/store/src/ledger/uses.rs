@@ -1,16 +1,17 @@
-//! Last use of keys: recorded when receipts are booked, and separately for uses without a receipt.
+//! Last use of keys: recorded with the delta of booked receipts, and directly for uses without a receipt.
 
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::clock::Timestamp;
 
 use super::Ledger;
 use super::booking::Booking;
+use super::delta::{self, Decoder};
 use crate::StoreError;
-use crate::database::{Row, Value, placeholders, sql};
+use crate::database::{Row, Snapshot, Value, placeholders, sql};
 
 pub(super) const WIDTH: usize = 2;
 /// Keys per query: the size of a page of keys.
@@ -26,15 +27,21 @@ pub(super) fn upsert(values: &str) -> String {
     )
 }
 
-/// The latest use of each key in a batch, sorted by key, so that concurrent writers lock rows in the same order and
-/// cannot deadlock.
-pub(super) fn newest<'a>(bookings: &[&'a Booking]) -> Vec<(&'a str, i64)> {
-    let mut uses: BTreeMap<&'a str, i64> = BTreeMap::new();
-    for booking in bookings.iter().filter(|booking| !booking.label.auth_key_id.is_empty()) {
-        let last = uses.entry(&booking.label.auth_key_id).or_insert(i64::MIN);
-        *last = (*last).max(booking.at.micros());
+/// The latest use of each key in a batch.
+pub(super) fn newest<'a>(bookings: &[&'a Booking]) -> BTreeMap<&'a str, i64> {
+    let keyed = bookings.iter().filter(|booking| !booking.label.auth_key_id.is_empty());
+    let mut uses = BTreeMap::new();
+    add(&mut uses, keyed.map(|booking| (&*booking.label.auth_key_id, booking.at.micros())));
+    uses
+}
+
+/// Keeps the latest use of each key. Sorted by key, so that concurrent writers lock rows in the same order and cannot
+/// deadlock.
+pub(super) fn add<'a>(uses: &mut BTreeMap<&'a str, i64>, more: impl Iterator<Item = (&'a str, i64)>) {
+    for (key, at) in more {
+        let last = uses.entry(key).or_insert(i64::MIN);
+        *last = (*last).max(at);
     }
-    uses.into_iter().collect()
 }
 
 pub(super) fn bind<'a>((key, at): &(&'a str, i64), values: &mut Vec<Value<'a>>) {
@@ -57,22 +64,47 @@ impl Ledger {
     /// The last use of these keys; keys that were never used are absent.
     pub async fn key_uses(&self, keys: &[&str]) -> Result<HashMap<String, Timestamp>, StoreError> {
         let mut uses = HashMap::with_capacity(keys.len());
+        let mut snapshot = self.database.snapshot().await?;
         for chunk in keys.chunks(ASKED) {
             let list = placeholders(chunk.len(), 1, self.database.is_postgres());
             let text = format!("SELECT auth_key_id, last_used_at FROM key_uses WHERE auth_key_id IN {list}");
             let values: Vec<Value<'_>> = chunk.iter().map(|key| Value::from(*key)).collect();
-            for row in self.database.fetch(sql(text), &values).await? {
+            for row in snapshot.fetch(sql(text), &values).await? {
                 uses.extend([read(&row)?]);
             }
         }
+        let keys: HashSet<&str> = keys.iter().copied().collect();
+        add_waiting(snapshot, &mut uses, |key| keys.contains(key)).await?;
         Ok(uses)
     }
 
     /// The last use of every key that was ever used.
     pub async fn all_key_uses(&self) -> Result<HashMap<String, Timestamp>, StoreError> {
-        let rows = self.database.fetch("SELECT auth_key_id, last_used_at FROM key_uses", &[]).await?;
-        rows.iter().map(read).collect()
+        let mut snapshot = self.database.snapshot().await?;
+        let rows = snapshot.fetch("SELECT auth_key_id, last_used_at FROM key_uses", &[]).await?;
+        let mut uses = rows.iter().map(read).collect::<Result<_, _>>()?;
+        add_waiting(snapshot, &mut uses, |_| true).await?;
+        Ok(uses)
     }
+}
+
+/// Adds the uses in waiting deltas, and ends the snapshot.
+async fn add_waiting(
+    mut snapshot: Snapshot,
+    uses: &mut HashMap<String, Timestamp>,
+    is_wanted: impl Fn(&str) -> bool,
+) -> Result<(), StoreError> {
+    let deltas = delta::waiting(&mut snapshot, i64::MIN, i64::MAX).await?;
+    snapshot.end().await?;
+    for bytes in &deltas {
+        for (key, at) in Decoder::new(bytes)?.uses {
+            if is_wanted(key) {
+                let last = uses.entry(key.to_owned()).or_insert(Timestamp(at));
+                *last = (*last).max(Timestamp(at));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn read(row: &Row) -> Result<(String, Timestamp), StoreError> {

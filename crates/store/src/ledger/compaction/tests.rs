@@ -151,7 +151,7 @@ async fn sums_of_the_version_before_count_as_well() {
                     "DELETE FROM rollup_deltas WHERE id = (SELECT MAX(id) FROM rollup_deltas) RETURNING sums";
                 let taken: Vec<Vec<u8>> =
                     open.fetch(newest, &[]).await.unwrap().iter().map(|row| row.get(0).unwrap()).collect();
-                store.ledger().books.adjust(&mut open, delta::add_up(&taken).unwrap()).await.unwrap();
+                store.ledger().books.adjust(&mut open, delta::add_up(&taken).unwrap().sums).await.unwrap();
             }
             open.commit().await.unwrap();
             assert_eq!(summary(&store).await.total_requests, number + 1);

@@ -78,11 +78,9 @@ fn chunks_do_not_span_buckets_and_add_up_to_the_whole() {
     sums.add_columns(&[(0, 3)]);
     let names: Vec<String> = (0..7).map(|number| format!("m{number}")).collect();
     let key = |bucket, name| (bucket, [name, "", "", "", "", "", ""]);
-    let all: Vec<(Key<'_>, Sums)> = names
-        .iter()
-        .enumerate()
-        .map(|(index, name)| (key(if index < 4 { 0 } else { 900 }, name.as_str()), sums))
-        .collect();
+    let bucket = |index: usize| if index < 4 { 0 } else { 900 };
+    let sums = names.iter().enumerate().map(|(index, name)| (key(bucket(index), name.as_str()), sums)).collect();
+    let all = Total { sums, uses: BTreeMap::from([("k1", 5), ("k2", -7)]) };
     let chunks = Delta::chunks(&all, 3);
     let shown: Vec<_> = chunks.iter().map(|delta| (delta.oldest, delta.newest, delta.entries)).collect();
     assert_eq!(shown, [(0, 0, 3), (0, 0, 1), (900, 900, 3)]);

@@ -43,12 +43,15 @@ async fn the_newest_use_counts() {
         .await;
         book(&store, &[call(5, Some("a"), 20), call(6, Some("b"), 6)]).await;
         let expected = HashMap::from([("a".to_owned(), at(30)), ("b".to_owned(), at(6))]);
+        assert_eq!(ledger.all_key_uses().await.unwrap(), expected, "while they wait");
+        ledger.compact_all().await.unwrap();
         assert_eq!(ledger.all_key_uses().await.unwrap(), expected);
+        book(&store, &[call(7, Some("b"), 4), call(8, Some("d"), 8)]).await;
 
         let noted = [("a", 29), ("b", 60), ("c", 1)].map(|(key, second)| (key.to_owned(), at(second)));
         ledger.note_key_uses(&BTreeMap::from(noted)).await.unwrap();
-        let asked = ledger.key_uses(&["a", "b", "never", "c"]).await.unwrap();
-        let expected = [("a", 30), ("b", 60), ("c", 1)].map(|(key, second)| (key.to_owned(), at(second)));
+        let asked = ledger.key_uses(&["a", "b", "never", "c", "d"]).await.unwrap();
+        let expected = [("a", 30), ("b", 60), ("c", 1), ("d", 8)].map(|(key, second)| (key.to_owned(), at(second)));
         assert_eq!(asked, HashMap::from(expected));
         assert!(ledger.key_uses(&[]).await.unwrap().is_empty());
     })
