@@ -17,6 +17,10 @@ use crate::{Backend, Journal, JournalConfig, Store, StoreConfig};
 
 pub use testkit::complete_receipt;
 
+/// The allocator of the gateway, so that measurements are of what it does.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 pub const KEY: [u8; 32] = [42; 32];
 
 /// A clock that only moves when advanced.

@@ -13,20 +13,20 @@ use super::uses;
 use crate::StoreError;
 use crate::database::{Writing, placeholders, sql};
 
-/// Rows per statement. Only a few sizes, so that prepared statements are reused; large ones, because on SQLite every
-/// statement wakes the thread of its connection.
-const ROWS: [usize; 4] = [128, 32, 8, 1];
-/// Sums per statement: fewer, because each has more columns.
-const SUMS: [usize; 3] = [32, 8, 1];
+/// Rows per statement. Only a few sizes, so that prepared statements are reused. Larger statements wake the thread of a
+/// SQLite connection less often, but bind more texts than its lookaside slots can hold, which costs more.
+const SIZES: [usize; 3] = [32, 8, 1];
+
+type Sized = [SqlStr; SIZES.len()];
 
 /// The statements, built once.
 #[derive(Clone)]
 pub(crate) struct Books(Arc<Statements>);
 
 struct Statements {
-    usage: [SqlStr; ROWS.len()],
-    rollups: [[SqlStr; SUMS.len()]; TABLES.len()],
-    uses: [SqlStr; SUMS.len()],
+    usage: Sized,
+    rollups: [Sized; TABLES.len()],
+    uses: Sized,
     backlog: Backlog,
 }
 
@@ -40,14 +40,14 @@ pub(crate) enum Booked {
 
 impl Books {
     pub fn new(postgres: bool) -> Self {
-        let usage = ROWS.map(|rows| {
+        let usage = SIZES.map(|rows| {
             let values = placeholders(WIDTH, rows, postgres);
             let columns = &*COLUMNS;
             sql(format!("INSERT INTO usage ({columns}) VALUES {values} ON CONFLICT (at, id) DO NOTHING"))
         });
         let rollups =
-            std::array::from_fn(|table| SUMS.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
-        let uses = SUMS.map(|rows| sql(uses::upsert(&placeholders(uses::WIDTH, rows, postgres))));
+            std::array::from_fn(|table| SIZES.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
+        let uses = SIZES.map(|rows| sql(uses::upsert(&placeholders(uses::WIDTH, rows, postgres))));
         Self(Arc::new(Statements { usage, rollups, uses, backlog: Backlog::default() }))
     }
 
@@ -63,8 +63,8 @@ impl Books {
         one_at_a_time: bool,
     ) -> Result<Booked, StoreError> {
         let mut fresh = Vec::with_capacity(bookings.len());
-        let first = if one_at_a_time { ROWS.len() - 1 } else { 0 };
-        for (text, chunk) in pieces(&ROWS[first..], &self.0.usage[first..], bookings) {
+        let texts = if one_at_a_time { &self.0.usage[SIZES.len() - 1..] } else { &self.0.usage[..] };
+        for (text, chunk) in pieces(texts, bookings) {
             let mut values = Vec::with_capacity(chunk.len() * WIDTH);
             chunk.iter().for_each(|booking| booking.bind(&mut values));
             match open.execute(text.clone(), &values).await? as usize {
@@ -84,7 +84,7 @@ impl Books {
     /// recalculated (`Sums::repriced`).
     pub async fn adjust(&self, open: &mut Writing, sums: Vec<(Key<'_>, Sums)>) -> Result<(), StoreError> {
         for ((table, texts), sums) in TABLES.iter().zip(&self.0.rollups).zip(rollup::spread(sums)) {
-            for (text, chunk) in pieces(&SUMS, texts, &sums) {
+            for (text, chunk) in pieces(texts, &sums) {
                 let mut values = Vec::with_capacity(chunk.len() * table.width());
                 chunk.iter().for_each(|(key, sums)| table.bind(key, sums, &mut values));
                 open.execute(text.clone(), &values).await?;
@@ -94,13 +94,9 @@ impl Books {
     }
 
     /// Records the latest use of keys.
-    pub async fn note_uses(
-        &self,
-        open: &mut Writing,
-        uses: &BTreeMap<&str, i64>,
-    ) -> Result<(), StoreError> {
+    pub async fn note_uses(&self, open: &mut Writing, uses: &BTreeMap<&str, i64>) -> Result<(), StoreError> {
         let uses: Vec<(&str, i64)> = uses.iter().map(|(key, at)| (*key, *at)).collect();
-        for (text, chunk) in pieces(&SUMS, &self.0.uses, &uses) {
+        for (text, chunk) in pieces(&self.0.uses, &uses) {
             let mut values = Vec::with_capacity(chunk.len() * uses::WIDTH);
             chunk.iter().for_each(|used| uses::bind(used, &mut values));
             open.execute(text.clone(), &values).await?;
@@ -109,12 +105,10 @@ impl Books {
     }
 }
 
-/// Splits rows into chunks of the sizes for which there are statements, largest first.
-fn pieces<'a, T>(
-    sizes: &'a [usize],
-    texts: &'a [SqlStr],
-    rows: &'a [T],
-) -> impl Iterator<Item = (&'a SqlStr, &'a [T])> {
+/// Splits rows into chunks of the sizes for which there are statements, largest first. `texts` are the statements of
+/// the last sizes.
+fn pieces<'a, T>(texts: &'a [SqlStr], rows: &'a [T]) -> impl Iterator<Item = (&'a SqlStr, &'a [T])> {
+    let sizes = &SIZES[SIZES.len() - texts.len()..];
     let mut rest = rows;
     std::iter::from_fn(move || {
         let place = sizes.iter().position(|size| rest.len() >= *size)?;

@@ -215,7 +215,7 @@ impl<'a> Decoder<'a> {
 pub(crate) struct Total<'a> {
     /// Sorted by key.
     pub sums: Vec<(Key<'a>, Sums)>,
-    /// The latest use of each key, sorted by key.
+    /// The latest use of each key, sorted by key, so that concurrent writers lock rows in the same order.
     pub uses: BTreeMap<&'a str, i64>,
 }
 
@@ -223,7 +223,9 @@ pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError>
     // Texts are numbered across deltas, so that keys are compared as numbers: there are many more entries than texts.
     let mut numbers: HashMap<&'a str, usize> = HashMap::default();
     let mut texts: Vec<&'a str> = Vec::new();
-    let mut table: HashMap<(i64, [usize; AXES.len()]), Sums> = HashMap::default();
+    // The sums are apart from their keys: they are large, and would be moved whenever the table grows or is sorted.
+    let mut places: HashMap<(i64, [usize; AXES.len()]), usize> = HashMap::default();
+    let mut totals: Vec<Sums> = Vec::new();
     let mut uses = BTreeMap::new();
     let mut sums = Vec::new();
     for bytes in deltas {
@@ -238,15 +240,23 @@ pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError>
                 })
             })
             .collect();
-        uses::add(&mut uses, decoder.uses.iter().copied());
+        for (key, at) in &decoder.uses {
+            let last = uses.entry(*key).or_insert(*at);
+            *last = (*last).max(*at);
+        }
         while let Some((bucket, indexes)) = decoder.next_indexes(&mut sums)? {
-            table.entry((bucket, indexes.map(|index| own[index]))).or_default().add_columns(&sums);
+            let place = *places.entry((bucket, indexes.map(|index| own[index]))).or_insert_with(|| {
+                totals.push(Sums::default());
+                totals.len() - 1
+            });
+            totals[place].add_columns(&sums);
         }
     }
     let named = |(bucket, numbers): (i64, [usize; AXES.len()])| (bucket, numbers.map(|number| texts[number]));
-    let mut sums: Vec<_> = table.into_iter().map(|(key, sums)| (named(key), sums)).collect();
-    sums.sort_unstable_by_key(|(key, _)| *key);
-    Ok(Total { sums, uses })
+    let mut keys: Vec<(Key<'a>, usize)> =
+        places.into_iter().map(|(key, place)| (named(key), place)).collect();
+    keys.sort_unstable_by_key(|(key, _)| *key);
+    Ok(Total { sums: keys.into_iter().map(|(key, place)| (key, totals[place])).collect(), uses })
 }
 
 /// The waiting deltas that may have sums of buckets in a range, in seconds.

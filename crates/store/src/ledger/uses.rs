@@ -27,21 +27,14 @@ pub(super) fn upsert(values: &str) -> String {
     )
 }
 
-/// The latest use of each key in a batch.
-pub(super) fn newest<'a>(bookings: &[&'a Booking]) -> BTreeMap<&'a str, i64> {
-    let keyed = bookings.iter().filter(|booking| !booking.label.auth_key_id.is_empty());
-    let mut uses = BTreeMap::new();
-    add(&mut uses, keyed.map(|booking| (&*booking.label.auth_key_id, booking.at.micros())));
-    uses
-}
-
-/// Keeps the latest use of each key. Sorted by key, so that concurrent writers lock rows in the same order and cannot
-/// deadlock.
-pub(super) fn add<'a>(uses: &mut BTreeMap<&'a str, i64>, more: impl Iterator<Item = (&'a str, i64)>) {
-    for (key, at) in more {
-        let last = uses.entry(key).or_insert(i64::MIN);
-        *last = (*last).max(at);
+/// The latest use of each key in a batch, in no particular order.
+pub(super) fn newest<'a>(bookings: &[&'a Booking]) -> foldhash::HashMap<&'a str, i64> {
+    let mut uses = foldhash::HashMap::default();
+    for booking in bookings.iter().filter(|booking| !booking.label.auth_key_id.is_empty()) {
+        let last = uses.entry(&*booking.label.auth_key_id).or_insert(i64::MIN);
+        *last = (*last).max(booking.at.micros());
     }
+    uses
 }
 
 pub(super) fn bind<'a>((key, at): &(&'a str, i64), values: &mut Vec<Value<'a>>) {

@@ -79,7 +79,8 @@ fn chunks_do_not_span_buckets_and_add_up_to_the_whole() {
     let names: Vec<String> = (0..7).map(|number| format!("m{number}")).collect();
     let key = |bucket, name| (bucket, [name, "", "", "", "", "", ""]);
     let bucket = |index: usize| if index < 4 { 0 } else { 900 };
-    let sums = names.iter().enumerate().map(|(index, name)| (key(bucket(index), name.as_str()), sums)).collect();
+    let sums =
+        names.iter().enumerate().map(|(index, name)| (key(bucket(index), name.as_str()), sums)).collect();
     let all = Total { sums, uses: BTreeMap::from([("k1", 5), ("k2", -7)]) };
     let chunks = Delta::chunks(&all, 3);
     let shown: Vec<_> = chunks.iter().map(|delta| (delta.oldest, delta.newest, delta.entries)).collect();

@@ -51,7 +51,8 @@ async fn the_newest_use_counts() {
         let noted = [("a", 29), ("b", 60), ("c", 1)].map(|(key, second)| (key.to_owned(), at(second)));
         ledger.note_key_uses(&BTreeMap::from(noted)).await.unwrap();
         let asked = ledger.key_uses(&["a", "b", "never", "c", "d"]).await.unwrap();
-        let expected = [("a", 30), ("b", 60), ("c", 1), ("d", 8)].map(|(key, second)| (key.to_owned(), at(second)));
+        let expected =
+            [("a", 30), ("b", 60), ("c", 1), ("d", 8)].map(|(key, second)| (key.to_owned(), at(second)));
         assert_eq!(asked, HashMap::from(expected));
         assert!(ledger.key_uses(&[]).await.unwrap().is_empty());
     })
