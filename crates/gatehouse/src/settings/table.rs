@@ -85,7 +85,7 @@ declare! {
     journal: JournalSettings {
         /// Flush to disk on every call, to survive a power failure and not only a crash.
         fsync: bool = "journal.fsync", "JOURNAL_FSYNC", "false";
-        /// Maximum size of the journal on disk while the database is down.
+        /// Maximum size of the records in the journal while the database is down.
         max_bytes: ByteSize = "journal.max_bytes", "JOURNAL_MAX_BYTES", "1G",
             |size| between(size.0, 1 << 20, u64::MAX, "must be at least 1M");
     }
