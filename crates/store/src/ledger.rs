@@ -1,11 +1,11 @@
 //! The ledger: usage and cost of every call, in rows and in sums per quarter hour and day.
 
 pub(crate) mod booking;
-pub(crate) mod books;
 pub(crate) mod column;
 mod compaction;
 mod delta;
 mod histogram;
+pub(crate) mod ledger_writer;
 mod log;
 mod recalculate;
 mod reports;
@@ -23,7 +23,7 @@ use domain::clock::Timestamp;
 
 use crate::StoreError;
 use crate::database::{Database, Value};
-use crate::ledger::books::Books;
+use crate::ledger::ledger_writer::LedgerWriter;
 use crate::ledger::spending::Turns;
 
 pub use crate::ledger::histogram::Histogram;
@@ -40,7 +40,7 @@ const BREATH: Duration = Duration::from_millis(5);
 #[derive(Clone)]
 pub struct Ledger {
     pub(crate) database: Database,
-    pub(crate) books: Books,
+    pub(crate) writer: LedgerWriter,
     pub(crate) turns: Turns,
 }
 
@@ -87,18 +87,18 @@ impl UsageFilter {
 
 impl Ledger {
     pub(crate) fn new(database: Database) -> Self {
-        let books = Books::new(database.is_postgres());
-        Self { database, books, turns: Turns::default() }
+        let writer = LedgerWriter::new(database.is_postgres());
+        Self { database, writer, turns: Turns::default() }
     }
 
-    /// Books receipts that did not pass through a journal, for tests and the generator; each id counts once.
+    /// LedgerWriter receipts that did not pass through a journal, for tests and the generator; each id counts once.
     #[cfg(any(test, feature = "generate"))]
     pub async fn book(&self, receipts: &[domain::receipt::Receipt]) -> Result<(), StoreError> {
         let bookings = receipts.iter().map(booking::Booking::of);
         let bookings = bookings.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
         for one_at_a_time in [false, true] {
             let mut open = self.database.begin().await?;
-            if self.books.book(&mut open, &bookings, one_at_a_time).await? == books::Booked::All {
+            if self.writer.book(&mut open, &bookings, one_at_a_time).await? == ledger_writer::Booked::All {
                 return open.commit().await;
             }
         }

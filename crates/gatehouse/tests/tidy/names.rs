@@ -3,7 +3,9 @@
 use crate::tree::rust_files;
 
 /// Former names of types and modules, which have standard terms now.
-const BANNED: [&str; 85] = [
+const BANNED: [&str; 87] = [
+    "Books",
+    "ResponsePath",
     "Ahead",
     "Around",
     "AsIs",

@@ -10,7 +10,7 @@ use super::chain::{ChainKey, ChainRecord};
 use super::row::{self, CONTENT, Field};
 use crate::StoreError;
 use crate::database::{Value, Writing, placeholders, sql};
-use crate::ledger::books::Booked;
+use crate::ledger::ledger_writer::Booked;
 use crate::ledger::rollup::QUARTER_HOUR;
 
 /// Rows per INSERT statement. Only a few sizes, so that prepared statements are reused.

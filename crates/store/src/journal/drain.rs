@@ -14,7 +14,7 @@ use super::segment;
 use super::source::{Cursor, JournalSource};
 use crate::audit::AuditEntry;
 use crate::ledger::booking::Booking;
-use crate::ledger::books::Booked;
+use crate::ledger::ledger_writer::Booked;
 use crate::{Store, StoreError};
 
 /// Time that a receipt waits for others to be booked with; fewer transactions make each row cheaper.
@@ -122,7 +122,7 @@ impl Drainer {
         self.sources.iter().any(JournalSource::is_behind)
     }
 
-    /// Books up to one batch of each directory; returns the number of records.
+    /// LedgerWriter up to one batch of each directory; returns the number of records.
     pub async fn drain_once(&mut self) -> Result<usize, StoreError> {
         self.adopt().await;
         loop {
@@ -373,7 +373,7 @@ pub(super) async fn book(
                     return Ok(Some(Outcome::Elsewhere));
                 }
             }
-            if store.ledger().books.book(&mut open, bookings, one_at_a_time).await? == Booked::SomeKnown
+            if store.ledger().writer.book(&mut open, bookings, one_at_a_time).await? == Booked::SomeKnown
                 || store.audit().appender.append(&mut open, chain, entries, one_at_a_time).await?
                     == Booked::SomeKnown
             {

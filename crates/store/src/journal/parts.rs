@@ -1,4 +1,4 @@
-//! Books a rejected batch in ever smaller parts, so that a receipt the database rejects does not block the others.
+//! LedgerWriter a rejected batch in ever smaller parts, so that a receipt the database rejects does not block the others.
 
 use super::drain;
 use crate::audit::AuditEntry;
@@ -37,7 +37,7 @@ pub(super) fn is_refusal(error: &StoreError) -> bool {
     matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_) | StoreError::Conflict { .. })
 }
 
-/// Books what the database accepts and returns the reasons for the rest. No position guards this: receipts are
+/// LedgerWriter what the database accepts and returns the reasons for the rest. No position guards this: receipts are
 /// deduplicated by id.
 pub(super) async fn book(store: &Store, whole: Part<'_>, chain: &str) -> Result<Vec<String>, StoreError> {
     let mut refused = Vec::new();
@@ -77,7 +77,7 @@ async fn probe(store: &Store, audit: bool) -> Result<(), StoreError> {
             store.audit().appender.append(&mut open, "probe", &[receipt], true).await?;
         } else {
             let bookings: Vec<Booking> = Booking::of(&receipt)?.into_iter().collect();
-            store.ledger().books.book(&mut open, &bookings, true).await?;
+            store.ledger().writer.book(&mut open, &bookings, true).await?;
         }
         Ok(())
     };

@@ -140,7 +140,7 @@ async fn a_crash_before_the_commit_books_nothing_and_after_it_everything_once() 
             open.execute(insert, &[(&segment.id).into()]).await.unwrap();
             let bookings: Vec<Booking> =
                 (0..20).map(|n| Booking::of(&receipt(format!("r{n}"))).unwrap().unwrap()).collect();
-            store.ledger().books.book(&mut open, &bookings, false).await.unwrap();
+            store.ledger().writer.book(&mut open, &bookings, false).await.unwrap();
         }
         assert_eq!(rows(&store).await.len(), 0);
         let mut drainer = Drainer::new(journal.clone(), store.clone());

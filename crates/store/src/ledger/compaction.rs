@@ -79,7 +79,7 @@ impl Ledger {
     pub async fn keep_compacting(self, clock: Arc<dyn Clock>) {
         let mut failing = false;
         loop {
-            let backlog = self.books.backlog();
+            let backlog = self.writer.backlog();
             if failing {
                 tokio::time::sleep(INTERVAL).await;
             } else {
@@ -165,8 +165,8 @@ impl Ledger {
         }
         let taken = take(&mut transaction, NEXT, open).await?;
         let total = delta::add_up(&taken)?;
-        self.books.adjust(&mut transaction, total.sums).await?;
-        self.books.note_uses(&mut transaction, &total.uses).await?;
+        self.writer.add_to_rollups(&mut transaction, total.sums).await?;
+        self.writer.note_uses(&mut transaction, &total.uses).await?;
         transaction.commit().await?;
         Ok(Pass::Done(taken.len()))
     }

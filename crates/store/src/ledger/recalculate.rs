@@ -160,7 +160,7 @@ impl Ledger {
             }
         }
         let sums = rollup::gather(changed.iter().map(|change| change.difference()));
-        self.books.adjust(&mut open, sums).await?;
+        self.writer.add_to_rollups(&mut open, sums).await?;
         open.commit().await?;
         Ok(changed.len() as u64)
     }

@@ -89,7 +89,8 @@ impl Ledger {
         } else {
             plan::plan(report.filter.from, report.filter.until, &axes, report.step)
         };
-        self.lines(report, &conditions, &parts).await
+        // Boxed, because a snapshot with its transaction is large.
+        Box::pin(self.lines(report, &conditions, &parts)).await
     }
 
     async fn lines(

@@ -97,7 +97,8 @@ async fn reports_do_not_change_while_deltas_are_compacted() {
                     }
                 };
                 let race = async { tokio::join!(compacting, other, reading) };
-                let ((), other, ()) = tokio::time::timeout(Duration::from_secs(60), race).await.unwrap();
+                let ((), other, ()) =
+                    tokio::time::timeout(Duration::from_secs(60), Box::pin(race)).await.unwrap();
                 other.unwrap();
             }
             store.ledger().compact_all().await.unwrap();
@@ -145,13 +146,18 @@ async fn sums_of_the_version_before_count_as_well() {
         for number in 0..6 {
             let booking = Booking::of(&receipt(format!("r{number}"))).unwrap().unwrap();
             let mut open = store.database().begin().await.unwrap();
-            store.ledger().books.book(&mut open, std::slice::from_ref(&booking), false).await.unwrap();
+            store.ledger().writer.book(&mut open, std::slice::from_ref(&booking), false).await.unwrap();
             if number % 2 == 0 {
                 let newest =
                     "DELETE FROM rollup_deltas WHERE id = (SELECT MAX(id) FROM rollup_deltas) RETURNING sums";
                 let taken: Vec<Vec<u8>> =
                     open.fetch(newest, &[]).await.unwrap().iter().map(|row| row.get(0).unwrap()).collect();
-                store.ledger().books.adjust(&mut open, delta::add_up(&taken).unwrap().sums).await.unwrap();
+                store
+                    .ledger()
+                    .writer
+                    .add_to_rollups(&mut open, delta::add_up(&taken).unwrap().sums)
+                    .await
+                    .unwrap();
             }
             open.commit().await.unwrap();
             assert_eq!(summary(&store).await.total_requests, number + 1);

@@ -170,7 +170,7 @@ async fn reports_equal_rows_with_any_mix_of_compacted_and_waiting_sums() {
                         Change::Recalculate(nanos) => {
                             let cost = Cost { input: Nanos(*nanos), output: Nanos(1) };
                             let mut price = |consumed: &Consumed| {
-                                (consumed.model == "m-1").then(|| Repriced { cost, version: None })
+                                (consumed.model == "m-1").then_some(Repriced { cost, version: None })
                             };
                             let all = UsageFilter::between(Timestamp(0), Timestamp(i64::MAX));
                             store.ledger().recalculate(&all, &mut price).await.unwrap();
@@ -202,7 +202,7 @@ async fn all_tables_hold_the_same_sums_and_a_new_price_reaches_all() {
                 open.execute(update, &[(&receipt.id).into()]).await.unwrap();
                 let key = rollup::key(receipt.at, texts(receipt));
                 let sums = vec![(key, Sums::repriced(true, old, changed))];
-                store.ledger().books.adjust(&mut open, sums).await.unwrap();
+                store.ledger().writer.add_to_rollups(&mut open, sums).await.unwrap();
             }
             open.commit().await.unwrap();
             let all = Report::of(UsageFilter::between(Timestamp(0), Timestamp(i64::MAX)));

@@ -24,7 +24,7 @@ async fn book(store: &Store, receipts: &[Receipt]) {
     let bookings: Vec<Booking> =
         receipts.iter().map(|receipt| Booking::of(receipt).unwrap().unwrap()).collect();
     let mut open = store.database().begin().await.unwrap();
-    store.ledger().books.book(&mut open, &bookings, false).await.unwrap();
+    store.ledger().writer.book(&mut open, &bookings, false).await.unwrap();
     open.commit().await.unwrap();
 }
 

@@ -21,7 +21,7 @@ type Sized = [SqlStr; SIZES.len()];
 
 /// The statements, built once.
 #[derive(Clone)]
-pub(crate) struct Books(Arc<Statements>);
+pub(crate) struct LedgerWriter(Arc<Statements>);
 
 struct Statements {
     usage: Sized,
@@ -38,7 +38,7 @@ pub(crate) enum Booked {
     SomeKnown,
 }
 
-impl Books {
+impl LedgerWriter {
     pub fn new(postgres: bool) -> Self {
         let usage = SIZES.map(|rows| {
             let values = placeholders(WIDTH, rows, postgres);
@@ -82,7 +82,11 @@ impl Books {
 
     /// Adds to the sums of all rollup tables, in the caller's transaction. Amounts may be negative, as when costs are
     /// recalculated (`Sums::repriced`).
-    pub async fn adjust(&self, open: &mut Writing, sums: Vec<(Key<'_>, Sums)>) -> Result<(), StoreError> {
+    pub async fn add_to_rollups(
+        &self,
+        open: &mut Writing,
+        sums: Vec<(Key<'_>, Sums)>,
+    ) -> Result<(), StoreError> {
         for ((table, texts), sums) in TABLES.iter().zip(&self.0.rollups).zip(rollup::spread(sums)) {
             for (text, chunk) in pieces(texts, &sums) {
                 let mut values = Vec::with_capacity(chunk.len() * table.width());
