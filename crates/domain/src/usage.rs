@@ -5,11 +5,12 @@ use serde::{Deserialize, Serialize};
 use crate::money::Nanos;
 
 /// Declares the token buckets of each side. Everything that lists buckets derives from this declaration: `Tokens`, the
-/// journal, and the columns of the ledger and of its sums.
+/// journal, and the columns of the ledger and of its sums. The number of a bucket identifies it in journal records: it
+/// is permanent, from 1 to 31, and not used again when the bucket is removed.
 macro_rules! declare_buckets {
     (
-        input { $($(#[$input_doc:meta])* $input:ident,)* }
-        output { $($(#[$output_doc:meta])* $output:ident,)* }
+        input { $($(#[$input_doc:meta])* $input:ident = $input_number:literal,)* }
+        output { $($(#[$output_doc:meta])* $output:ident = $output_number:literal,)* }
     ) => {
         /// Token counts in disjoint buckets: each token is counted in exactly one.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,6 +28,17 @@ macro_rules! declare_buckets {
             /// The names of all buckets, in the order of `counts`.
             pub const BUCKETS: [&str; Self::INPUT.len() + Self::OUTPUT.len()] =
                 [$(stringify!($input),)* $(stringify!($output)),*];
+            /// The numbers of all buckets in journal records, in the order of `counts`.
+            pub const NUMBERS: [u8; Self::BUCKETS.len()] = [$($input_number,)* $($output_number),*];
+
+            /// The count of the bucket with this number in journal records.
+            pub fn by_number(&mut self, number: u8) -> Option<&mut u64> {
+                match number {
+                    $($input_number => Some(&mut self.$input),)*
+                    $($output_number => Some(&mut self.$output),)*
+                    _ => None,
+                }
+            }
 
             pub fn counts(&self) -> [u64; Self::BUCKETS.len()] {
                 [$(self.$input,)* $(self.$output),*]
@@ -44,17 +56,17 @@ macro_rules! declare_buckets {
 declare_buckets! {
     input {
         /// Text input that was neither read from nor written to a prompt cache.
-        input,
-        cache_read,
-        cache_write_5m,
-        cache_write_1h,
-        audio_input,
+        input = 1,
+        cache_read = 2,
+        cache_write_5m = 3,
+        cache_write_1h = 4,
+        audio_input = 5,
     }
     output {
         /// Output that is neither reasoning nor audio.
-        output,
-        reasoning,
-        audio_output,
+        output = 6,
+        reasoning = 7,
+        audio_output = 8,
     }
 }
 

@@ -28,10 +28,10 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use self::capacity::{Capacity, Limit};
-use self::frame::RecordKind;
+use self::frame::{RecordKind, RecordType};
 use self::segment::Segment;
 use self::shard::Shard;
-use crate::journal_record;
+use crate::journal_record::{self, OpeningRecord};
 
 pub use self::shard::ShardId;
 
@@ -119,7 +119,9 @@ impl Journal {
     /// Records that a call is about to be sent to a provider. All records of a call must be in one shard.
     pub fn open_call(&self, opening: OpeningRef<'_>, shard: ShardId) -> io::Result<()> {
         self.append(shard, Limit::ForOpenings, |buffer| {
-            frame::encode(buffer, RecordKind::Opening, |buffer| journal_record::opening(buffer, opening))
+            frame::encode(buffer, RecordType::new(RecordKind::Opening), |buffer| {
+                journal_record::opening(buffer, opening)
+            })
         })
     }
 
@@ -131,7 +133,7 @@ impl Journal {
         let without = scarce.map(Audited::without_bodies);
         let audited = without.as_ref().or(receipt.audit.as_deref());
         self.append(shard, Limit::ForReceipts, |buffer| {
-            frame::encode(buffer, RecordKind::Receipt, |buffer| {
+            frame::encode(buffer, RecordType::new(RecordKind::Receipt), |buffer| {
                 journal_record::receipt_with(buffer, receipt, audited)
             })
         })
@@ -278,9 +280,10 @@ impl Journal {
     }
 
     /// Repeats an opening in the newest segment of its shard.
-    fn carry(&self, shard: ShardId, payload: &[u8]) -> io::Result<()> {
+    fn carry(&self, shard: ShardId, opening: &OpeningRecord) -> io::Result<()> {
+        let kind = RecordType { kind: RecordKind::Carried, encoding: opening.encoding };
         let file = self.append_unsynced(shard, Limit::None, |buffer| {
-            frame::encode(buffer, RecordKind::Carried, |buffer| buffer.extend_from_slice(payload))
+            frame::encode(buffer, kind, |buffer| buffer.extend_from_slice(&opening.payload))
         });
         file.map(drop)
     }

@@ -3,14 +3,16 @@
 
 /// Calls the macro `$consumer` with a selection of a receipt's fields: `receipt_fields!(detail => write)`.
 ///
-/// A field is declared with one line of documentation, its type, and where it is recorded and shown:
+/// A field is declared with one line of documentation, its type, its number, and where it is recorded and shown. The
+/// number identifies the field in journal records. It is permanent: it never changes, and the number of a field that is
+/// removed is not used again. A new field gets the next one; a test has the list.
 ///
 /// - `[opening]`: known before the call is sent to a provider, and part of the opening record.
-/// - `[column NotNull name max 200]`: on the first line of the journal record, and in this column of the table `usage`;
-///   text is clipped to this many bytes, because PostgreSQL index entries have at most 2704 bytes and one index has
-///   most labels. In a `Nullable` column, NULL stands for missing and for empty text.
-/// - `[label NotNull name max 200]`: the same, but on the second line, because many receipts have the same value.
-/// - `[detail]`: on the third line of the journal record, which the ledger stores unchanged.
+/// - `[column NotNull name max 200]`: in the columns section of the journal record, and in this column of the table
+///   `usage`; text is clipped to this many bytes, because PostgreSQL index entries have at most 2704 bytes and one index
+///   has most labels. In a `Nullable` column, NULL stands for missing and for empty text.
+/// - `[label NotNull name max 200]`: the same, but in the label section, because many receipts have the same value.
+/// - `[detail]`: in the detail section of the journal record, which is JSON and stored unchanged in the ledger.
 /// - `[audit]`: in the JSON document of an audit row. Fields that have a column in the table `audit` are listed in
 ///   `store::audit::row` instead: their order is part of the hash chain.
 /// - `[log]`: shown in the usage log; attributes for the view may follow the word.
@@ -19,8 +21,9 @@
 /// The record of a field without `column`, `label` and `detail` is not its value alone, or depends on other fields:
 /// `store::journal_record` encodes and decodes it. A new column needs a migration; a test compares the two.
 ///
-/// The selections are `all` and one for each clause. `column` and `label` pass `name: Type => NotNull column [max],`,
-/// the others `name: Type,`; `all`, `opening`, `log` and `entry` with attributes.
+/// The selections are `all`, `number` and one for each clause. `number` passes `name = 1,`, `opening`
+/// `name: Type = 1,`, `column` and `label` pass `name: Type = 1 => NotNull column [max],`, the others `name: Type,`;
+/// `all`, `opening`, `log` and `entry` with attributes.
 #[macro_export]
 macro_rules! receipt_fields {
     ($selection:ident => $consumer:ident) => {
@@ -28,86 +31,86 @@ macro_rules! receipt_fields {
             $selection $consumer
 
             /// A UUIDv7 as text.
-            id: String [opening] [column NotNull id max 200] [log] [entry];
+            id: String = 1 [opening] [column NotNull id max 200] [log] [entry];
             /// The id of the request (`X-Request-Id`).
-            request_id: String [opening] [column NotNull request_id] [log] [entry];
+            request_id: String = 2 [opening] [column NotNull request_id] [log] [entry];
             /// The arrival of the call.
-            at: $crate::clock::Timestamp [opening] [column NotNull at];
+            at: $crate::clock::Timestamp = 3 [opening] [column NotNull at];
             /// The HTTP method.
-            method: String [entry];
+            method: String = 4 [entry];
             /// The route, e.g. `/v1/chat/completions`.
-            endpoint: String [opening] [label NotNull endpoint] [log];
+            endpoint: String = 5 [opening] [label NotNull endpoint] [log];
             /// The model that the caller requested.
-            requested_model: String [opening] [label NotNull requested_model max 300] [log] [entry];
+            requested_model: String = 6 [opening] [label NotNull requested_model max 300] [log] [entry];
             /// The model that served the call, as its provider names it; empty when none did.
-            model: String [opening] [label NotNull model max 300] [log];
+            model: String = 7 [opening] [label NotNull model max 300] [log];
             /// The provider type.
-            provider: String [opening] [label NotNull provider max 200] [log];
+            provider: String = 8 [opening] [label NotNull provider max 200] [log];
             /// The provider instance.
-            provider_name: String [opening] [label NotNull provider_name max 200] [log];
+            provider_name: String = 9 [opening] [label NotNull provider_name max 200] [log];
             /// The provider's id of the response.
-            provider_id: String [column NotNull provider_id] [audit] [log];
+            provider_id: String = 10 [column NotNull provider_id] [audit] [log];
             /// The user path that the call is assigned to.
-            user_path: String [opening] [label NotNull user_path max 500] [log] [entry];
+            user_path: String = 11 [opening] [label NotNull user_path max 500] [log] [entry];
             /// The managed key of the caller; none for the master key.
-            auth_key_id: Option<String> [opening] [label NotNull auth_key_id max 200] [log] [entry];
+            auth_key_id: Option<String> = 12 [opening] [label NotNull auth_key_id max 200] [log] [entry];
             /// The tenant of the caller.
-            tenant_id: Option<String> [opening] [label Nullable tenant_id max 200] [log] [entry];
+            tenant_id: Option<String> = 13 [opening] [label Nullable tenant_id max 200] [log] [entry];
             /// The session that the client named.
-            session_id: Option<String> [detail] [log] [entry];
+            session_id: Option<String> = 14 [detail] [log] [entry];
             /// The agent run that the call belongs to (`X-Run-Id`).
-            run_id: Option<String> [opening] [column Nullable run max 200]
+            run_id: Option<String> = 15 [opening] [column Nullable run max 200]
                 [log #[serde(skip_serializing_if = "Option::is_none")]];
             /// `master_key` or `api_key`; empty when the caller was not authenticated.
-            auth_method: String;
+            auth_method: String = 16;
             /// The address of the client.
-            client_ip: String [detail] [audit] [entry];
+            client_ip: String = 17 [detail] [audit] [entry];
             /// The `User-Agent` of the client.
-            user_agent: String [detail] [audit];
+            user_agent: String = 18 [detail] [audit];
             /// `exact`, `semantic` or empty.
-            cache_type: String [label NotNull cache_type max 200] [log] [entry];
+            cache_type: String = 19 [label NotNull cache_type max 200] [log] [entry];
             /// True if the response was streamed.
-            stream: bool [opening] [column NotNull stream] [log] [entry];
+            stream: bool = 20 [opening] [column NotNull stream] [log] [entry];
             /// The status sent to the client; 499 when it disconnected.
-            status: u16 [column NotNull status];
+            status: u16 = 21 [column NotNull status];
             /// The type of the error sent to the client.
-            error_type: Option<String> [detail] [entry];
+            error_type: Option<String> = 22 [detail] [entry];
             /// The code of the error sent to the client.
-            error_code: Option<String> [detail] [entry];
+            error_code: Option<String> = 23 [detail] [entry];
             /// The message of the error sent to the client.
-            error_message: Option<String> [detail];
+            error_message: Option<String> = 24 [detail];
             /// Time from the arrival to the end of the response.
-            duration_us: u64 [column NotNull duration_us];
+            duration_us: u64 = 25 [column NotNull duration_us];
             /// Time from the arrival to the first byte sent to the client.
-            first_byte_us: Option<u64> [column Nullable first_byte_us];
+            first_byte_us: Option<u64> = 26 [column Nullable first_byte_us];
             /// The gateway's own share of the time to the first byte.
-            overhead_us: u64 [detail] [entry];
+            overhead_us: u64 = 27 [detail] [entry];
             /// The attempts at targets, in order.
-            attempts: Vec<$crate::receipt::Attempt>;
+            attempts: Vec<$crate::receipt::Attempt> = 28;
             /// Number of times an interrupted stream was resumed, on another target or on the same one.
-            resumed: u32 [detail];
+            resumed: u32 = 29 [detail];
             /// The tokens of the call.
-            usage: $crate::usage::Usage;
+            usage: $crate::usage::Usage = 30;
             /// The cost of the call; none when its model has no price.
-            cost: Option<$crate::money::Cost>;
+            cost: Option<$crate::money::Cost> = 31;
             /// The origin of the cost.
-            cost_source: $crate::receipt::CostSource [column NotNull cost_source] [audit];
+            cost_source: $crate::receipt::CostSource = 32 [column NotNull cost_source] [audit];
             /// The provider's usage object, unchanged.
-            raw_usage: Option<Box<serde_json::value::RawValue>> [detail];
+            raw_usage: Option<Box<serde_json::value::RawValue>> = 33 [detail];
             /// True if the gateway stopped before the call ended; the call is charged with its reservation.
-            interrupted: bool [detail] [audit] [log] [entry];
+            interrupted: bool = 34 [detail] [audit] [log] [entry];
             /// The version of the price used for the cost, unless it is the catalogue price.
-            pricing_version: Option<String> [detail] [log];
+            pricing_version: Option<String> = 35 [detail] [log];
             /// True if the requested name was an alias.
-            alias_used: bool [detail] [audit] [entry];
+            alias_used: bool = 36 [detail] [audit] [entry];
             /// The response id sent to the client.
-            response_id: Option<String> [detail] [entry];
+            response_id: Option<String> = 37 [detail] [entry];
             /// The id of the response that this one continues.
-            previous_response_id: Option<String> [detail] [entry];
+            previous_response_id: Option<String> = 38 [detail] [entry];
             /// True if usage is not recorded: the receipt is for the audit log only.
-            unbooked: bool;
+            unbooked: bool = 39;
             /// The trace context, present when the caller sent one or traces are exported.
-            trace: Option<$crate::receipt::TraceContext> [detail];
+            trace: Option<$crate::receipt::TraceContext> = 40 [detail];
         }
     };
 }
@@ -121,7 +124,7 @@ macro_rules! select_receipt_fields {
         $selection:ident $consumer:ident
         $(
             #[doc = $doc:literal]
-            $name:ident: $type:ty
+            $name:ident: $type:ty = $number:literal
             $([opening $($opening:tt)*])?
             $([column $null:ident $column:ident $(max $most:literal)?])?
             $([label $label_null:ident $label_column:ident $(max $label_most:literal)?])?
@@ -135,9 +138,10 @@ macro_rules! select_receipt_fields {
         $crate::pass_receipt_fields! {
             $selection $consumer
             { $(#[doc = $doc] $name: $type,)* }
-            { $($($($opening)* #[doc = $doc] $name: $type,)?)* }
-            { $($($name: $type => $null $column [$($most)?],)?)* }
-            { $($($name: $type => $label_null $label_column [$($label_most)?],)?)* }
+            { $($name = $number,)* }
+            { $($($($opening)* #[doc = $doc] $name: $type = $number,)?)* }
+            { $($($name: $type = $number => $null $column [$($most)?],)?)* }
+            { $($($name: $type = $number => $label_null $label_column [$($label_most)?],)?)* }
             { $($($($detail)* $name: $type,)?)* }
             { $($($($audit)* $name: $type,)?)* }
             { $($($($log)* #[doc = $doc] $name: $type,)?)* }
@@ -151,11 +155,14 @@ macro_rules! select_receipt_fields {
 #[macro_export]
 macro_rules! pass_receipt_fields {
     (all $consumer:ident $fields:tt $($rest:tt)*) => { $consumer! $fields };
-    (opening $consumer:ident $_1:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
-    (column $consumer:ident $_1:tt $_2:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
-    (label $consumer:ident $_1:tt $_2:tt $_3:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
-    (detail $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
-    (audit $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
-    (log $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $_6:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
-    (entry $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $_6:tt $_7:tt $fields:tt) => { $consumer! $fields };
+    (number $consumer:ident $_1:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (opening $consumer:ident $_1:tt $_2:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (column $consumer:ident $_1:tt $_2:tt $_3:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (label $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (detail $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (audit $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $_6:tt $fields:tt $($rest:tt)*) => { $consumer! $fields };
+    (log $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $_6:tt $_7:tt $fields:tt $($rest:tt)*) => {
+        $consumer! $fields
+    };
+    (entry $consumer:ident $_1:tt $_2:tt $_3:tt $_4:tt $_5:tt $_6:tt $_7:tt $_8:tt $fields:tt) => { $consumer! $fields };
 }

@@ -53,7 +53,7 @@ impl OpeningField for bool {
 }
 
 macro_rules! define_opening {
-    ($($(#[$attribute:meta])* $name:ident: $type:ty,)*) => {
+    ($($(#[$attribute:meta])* $name:ident: $type:ty = $number:literal,)*) => {
         /// The record written before a call is sent to a provider; after a crash, the only trace of the call.
         #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
         #[serde(default)]

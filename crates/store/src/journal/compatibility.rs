@@ -11,9 +11,22 @@ use crate::{AuditEntry, Drainer, Store, UsageFilter};
 
 /// The segment of a process that was killed: a receipt in which every field has a value, the receipt of an ordinary
 /// call, a receipt for the audit log only, and a call that was never closed.
-const SEGMENT: &[u8] = include_bytes!("testdata/gatejnl1.journal");
-/// The rows that it has to become.
-const ROWS: &str = include_str!("testdata/gatejnl1.rows");
+struct Golden {
+    segment: &'static [u8],
+    /// The rows that it has to become.
+    rows: &'static str,
+}
+
+/// By the builds that encoded records as JSON.
+const JSON: Golden = Golden {
+    segment: include_bytes!("testdata/gatejnl1.journal"),
+    rows: include_str!("testdata/gatejnl1.rows"),
+};
+/// By the first build with the binary encoding.
+const BINARY: Golden = Golden {
+    segment: include_bytes!("testdata/gatejnl1-binary.journal"),
+    rows: include_str!("testdata/gatejnl1-binary.rows"),
+};
 /// The receipts that the usage log has to read from these rows, without default values.
 const RECEIPTS: &str = include_str!("testdata/gatejnl1.receipts");
 
@@ -28,29 +41,33 @@ const AUDIT: &str = "at, id, request_id, method, path, endpoint, requested_model
 
 #[tokio::test]
 async fn a_segment_of_an_earlier_build_is_booked_and_audited() {
-    for_each_backend(|store| async move {
-        let root = tempfile::tempdir().unwrap();
-        leave_segment(root.path());
-        let journal = journal(journal_config(root.path()));
-        Drainer::new(journal, store.clone()).drain_all().await;
-        let mut found = rows(&store, "usage", USAGE).await;
-        found.push_str(&rows(&store, "audit", AUDIT).await);
-        let (expected, documents) = ROWS.split_at(ROWS.find("data ").unwrap());
-        assert_eq!(found, expected);
-        for (id, document) in ["complete", "refused"].into_iter().zip(documents.lines()) {
-            let entry = store.audit().find(id).await.unwrap().unwrap();
-            let expected: Value = serde_json::from_str(document.strip_prefix("data ").unwrap()).unwrap();
-            assert_eq!(without_defaults(shown(&entry)), without_defaults(expected));
-        }
-        let everything = UsageFilter::between(Timestamp(0), Timestamp(i64::MAX));
-        let (receipts, _) = store.ledger().log(&everything, 10, 0).await.unwrap();
-        for line in RECEIPTS.lines() {
-            let expected: Value = serde_json::from_str(line).unwrap();
-            let read = receipts.iter().find(|receipt| expected["id"] == receipt.id).unwrap();
-            assert_eq!(without_defaults(serde_json::to_value(read).unwrap()), expected);
-        }
-    })
-    .await;
+    for golden in [JSON, BINARY] {
+        let golden = &golden;
+        for_each_backend(|store| async move { check(golden, &store).await }).await;
+    }
+}
+
+async fn check(golden: &Golden, store: &Store) {
+    let root = tempfile::tempdir().unwrap();
+    leave_segment(root.path(), golden.segment);
+    let journal = journal(journal_config(root.path()));
+    Drainer::new(journal, store.clone()).drain_all().await;
+    let mut found = rows(store, "usage", USAGE).await;
+    found.push_str(&rows(store, "audit", AUDIT).await);
+    let (expected, documents) = golden.rows.split_at(golden.rows.find("data ").unwrap());
+    assert_eq!(found, expected);
+    for (id, document) in ["complete", "refused"].into_iter().zip(documents.lines()) {
+        let entry = store.audit().find(id).await.unwrap().unwrap();
+        let expected: Value = serde_json::from_str(document.strip_prefix("data ").unwrap()).unwrap();
+        assert_eq!(without_defaults(shown(&entry)), without_defaults(expected));
+    }
+    let everything = UsageFilter::between(Timestamp(0), Timestamp(i64::MAX));
+    let (receipts, _) = store.ledger().log(&everything, 10, 0).await.unwrap();
+    for line in RECEIPTS.lines() {
+        let expected: Value = serde_json::from_str(line).unwrap();
+        let read = receipts.iter().find(|receipt| expected["id"] == receipt.id).unwrap();
+        assert_eq!(without_defaults(serde_json::to_value(read).unwrap()), expected);
+    }
 }
 
 /// The fields of an entry that have no column, under the names that earlier builds store them by.
@@ -88,11 +105,11 @@ fn without_defaults(mut document: Value) -> Value {
 }
 
 /// Puts the segment where a process that ended would have left it.
-fn leave_segment(root: &Path) {
+fn leave_segment(root: &Path, segment: &[u8]) {
     let directory = root.join("ended");
     std::fs::create_dir(&directory).unwrap();
-    let id = std::str::from_utf8(&SEGMENT[8..40]).unwrap();
-    std::fs::write(directory.join(format!("0000000001-{id}.journal")), SEGMENT).unwrap();
+    let id = std::str::from_utf8(&segment[8..40]).unwrap();
+    std::fs::write(directory.join(format!("0000000001-{id}.journal")), segment).unwrap();
 }
 
 /// Every row of a table as a line, with one `column=value` after the other; columns that are NULL are left out.

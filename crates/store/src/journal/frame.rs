@@ -1,31 +1,62 @@
-//! Frames of records in a segment: length, checksum, kind, JSON. Incomplete and damaged frames are detected.
+//! Frames of records in a segment: length, checksum, type, payload. Incomplete and damaged frames are detected.
 
 use std::io;
 
-/// u32 length of the payload, u32 CRC of everything else, u8 kind.
+use crate::journal_record::Encoding;
+
+/// u32 length of the payload, u32 CRC of everything else, u8 type.
 pub(super) const HEAD: usize = 9;
 /// Far above the size of any receipt: a greater length indicates damage.
 pub(super) const MOST: usize = 64 << 20;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecordKind {
-    Opening = 1,
-    Receipt = 2,
+    Opening,
+    Receipt,
     /// An opening repeated in a later segment, so that the earlier one can be removed while the call is still open.
-    Carried = 3,
+    Carried,
 }
 
-impl RecordKind {
+/// What a record is and how it is encoded: one byte in its frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct RecordType {
+    pub kind: RecordKind,
+    pub encoding: Encoding,
+}
+
+impl RecordType {
+    /// The type of the records that this build writes.
+    pub fn new(kind: RecordKind) -> Self {
+        Self { kind, encoding: Encoding::Binary }
+    }
+
     fn of(byte: u8) -> Option<Self> {
-        [Self::Opening, Self::Receipt, Self::Carried].into_iter().find(|kind| *kind as u8 == byte)
+        let (kind, encoding) = match byte {
+            1 => (RecordKind::Opening, Encoding::Json),
+            2 => (RecordKind::Receipt, Encoding::Json),
+            3 => (RecordKind::Carried, Encoding::Json),
+            4 => (RecordKind::Opening, Encoding::Binary),
+            5 => (RecordKind::Receipt, Encoding::Binary),
+            6 => (RecordKind::Carried, Encoding::Binary),
+            _ => return None,
+        };
+        Some(Self { kind, encoding })
+    }
+
+    fn byte(self) -> u8 {
+        let first = match self.encoding {
+            Encoding::Json => 1,
+            Encoding::Binary => 4,
+        };
+        first + self.kind as u8
     }
 }
 
 #[derive(Debug, PartialEq)]
 pub(super) enum Parsed<'a> {
     Frame {
-        /// `None` for a kind written by a newer build.
-        kind: Option<RecordKind>,
+        /// `None` for a type written by a newer build.
+        kind: Option<RecordType>,
         payload: &'a [u8],
         size: usize,
     },
@@ -37,12 +68,12 @@ pub(super) enum Parsed<'a> {
 /// Encodes a frame into `buffer`, which is cleared first; `fill` appends the payload.
 pub(super) fn encode(
     buffer: &mut Vec<u8>,
-    kind: RecordKind,
+    kind: RecordType,
     fill: impl FnOnce(&mut Vec<u8>),
 ) -> io::Result<()> {
     buffer.clear();
     buffer.extend_from_slice(&[0; HEAD - 1]);
-    buffer.push(kind as u8);
+    buffer.push(kind.byte());
     fill(buffer);
     finish(buffer)
 }
@@ -55,20 +86,21 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
         return Parsed::Damaged;
     }
     let Some(payload) = rest.get(..length) else { return Parsed::Short(HEAD + length) };
-    if checksum(&head[..4], kind, payload) != u32::from_le_bytes([c0, c1, c2, c3]) {
+    if checksum(bytes, length) != u32::from_le_bytes([c0, c1, c2, c3]) {
         return Parsed::Damaged;
     }
-    Parsed::Frame { kind: RecordKind::of(kind), payload, size: HEAD + length }
+    Parsed::Frame { kind: RecordType::of(kind), payload, size: HEAD + length }
 }
 
-/// Finds the start of the next valid frame of a known kind, after damage.
-pub(super) fn find(bytes: &[u8]) -> Option<usize> {
+/// Finds the start of the next valid frame of a known type, after damage; of this encoding, if it is known.
+pub(super) fn find(bytes: &[u8], encoding: Option<Encoding>) -> Option<usize> {
     (0..bytes.len().saturating_sub(HEAD)).find(|start| {
         let candidate = &bytes[*start..];
         // Cheap checks first: computing a checksum at every position would be quadratic.
-        candidate[HEAD] == b'{'
-            && RecordKind::of(candidate[HEAD - 1]).is_some()
-            && matches!(parse(candidate), Parsed::Frame { kind: Some(_), .. })
+        RecordType::of(candidate[HEAD - 1]).is_some_and(|found| {
+            candidate[HEAD] == found.encoding.first_byte()
+                && encoding.is_none_or(|encoding| encoding == found.encoding)
+        }) && matches!(parse(candidate), Parsed::Frame { .. })
     })
 }
 
@@ -80,18 +112,17 @@ fn finish(buffer: &mut [u8]) -> io::Result<()> {
             format!("a journal record of {length} bytes"),
         ));
     }
-    let (head, payload) = buffer.split_at_mut(HEAD);
-    head[..4].copy_from_slice(&(length as u32).to_le_bytes());
-    let sum = checksum(&head[..4], head[8], payload);
-    head[4..8].copy_from_slice(&sum.to_le_bytes());
+    buffer[..4].copy_from_slice(&(length as u32).to_le_bytes());
+    let sum = checksum(buffer, length);
+    buffer[4..8].copy_from_slice(&sum.to_le_bytes());
     Ok(())
 }
 
-fn checksum(length: &[u8], kind: u8, payload: &[u8]) -> u32 {
+/// The checksum of a whole frame with a payload of this length.
+fn checksum(frame: &[u8], length: usize) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
-    hasher.update(length);
-    hasher.update(&[kind]);
-    hasher.update(payload);
+    hasher.update(&frame[..4]);
+    hasher.update(&frame[8..HEAD + length]);
     hasher.finalize()
 }
 
@@ -104,10 +135,14 @@ mod tests {
         #[test]
         fn a_frame_comes_back_and_no_flipped_bit_goes_unseen(text in "\\PC{1,80}", byte in 0usize..1000, bit in 0u8..8) {
             let mut buffer = Vec::new();
-            encode(&mut buffer, RecordKind::Receipt, |buffer| buffer.extend_from_slice(text.as_bytes())).unwrap();
+            encode(&mut buffer, RecordType::new(RecordKind::Receipt), |buffer| buffer.extend_from_slice(text.as_bytes())).unwrap();
             prop_assert_eq!(
                 parse(&buffer),
-                Parsed::Frame { kind: Some(RecordKind::Receipt), payload: text.as_bytes(), size: buffer.len() }
+                Parsed::Frame {
+                    kind: Some(RecordType::new(RecordKind::Receipt)),
+                    payload: text.as_bytes(),
+                    size: buffer.len(),
+                }
             );
             let place = byte % buffer.len();
             buffer[place] ^= 1 << bit;
@@ -118,7 +153,7 @@ mod tests {
         #[test]
         fn a_cut_frame_is_short(text in "\\PC{1,80}", cut in 0usize..1000) {
             let mut buffer = Vec::new();
-            encode(&mut buffer, RecordKind::Opening, |buffer| buffer.extend_from_slice(text.as_bytes())).unwrap();
+            encode(&mut buffer, RecordType::new(RecordKind::Opening), |buffer| buffer.extend_from_slice(text.as_bytes())).unwrap();
             let cut = cut % buffer.len();
             prop_assert!(matches!(parse(&buffer[..cut]), Parsed::Short(_)));
         }
@@ -126,7 +161,7 @@ mod tests {
         #[test]
         fn noise_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             parse(&bytes);
-            find(&bytes);
+            find(&bytes, None);
         }
     }
 }

@@ -4,18 +4,21 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
+use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use super::frame::{self, Parsed, RecordKind};
+use super::frame::{self, Parsed, RecordKind, RecordType};
 use crate::audit::AuditEntry;
-use crate::journal_record::Recorded;
+use crate::journal_record::{self, Encoding, OpeningRecord, ReceiptRecord, RecordError, Recorded};
 use crate::ledger::booking::{Booking, Labels};
 
 /// Maximum number of receipts per transaction.
 pub(super) const MOST_RECEIPTS: usize = 512;
 /// Number of bytes read at a time.
 pub(super) const CHUNK: u64 = 512 << 10;
+/// Hardly any call has records with fewer bytes.
+const FEWEST_BYTES: usize = 512;
 
 /// The range of a segment to be read.
 #[derive(Clone, Copy, Debug)]
@@ -44,16 +47,16 @@ pub(super) struct Batch {
 #[derive(Debug, PartialEq)]
 pub(super) enum Event {
     Opened {
-        id: String,
-        opening: Box<[u8]>,
+        id: Arc<str>,
+        opening: OpeningRecord,
     },
     /// The opening of a call that is known from an earlier segment.
     Carried {
-        id: String,
-        opening: Box<[u8]>,
+        id: Arc<str>,
+        opening: OpeningRecord,
     },
     Closed {
-        id: String,
+        id: Arc<str>,
     },
 }
 
@@ -67,23 +70,21 @@ pub(super) struct Loss {
     pub tail: bool,
 }
 
-#[derive(serde::Deserialize)]
-struct Identity<'a> {
-    #[serde(borrow)]
-    id: Cow<'a, str>,
-}
-
 /// Reads a batch. `bytes` is a reusable buffer: allocating half a megabyte would cost more than reading it.
 pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Result<Batch> {
     let Stretch { from, end, .. } = stretch;
-    read_range(file, from, end.min(from + CHUNK), bytes)?;
-    let mut batch = Batch { from, ..Batch::default() };
-    if let Parsed::Short(size) = frame::parse(bytes)
+    let mut until = end.min(from + CHUNK);
+    if let Parsed::Short(size) = frame::parse(read_range(file, from, until, bytes)?)
         && from + size as u64 <= end
     {
-        read_range(file, from, from + size as u64, bytes)?;
+        until = from + size as u64;
+        read_range(file, from, until, bytes)?;
     }
+    let bytes = &bytes[..(until - from) as usize];
+    let most = stretch.most.min(bytes.len() / FEWEST_BYTES);
+    let mut batch = Batch { from, bookings: Vec::with_capacity(most), ..Batch::default() };
     let mut calls = Calls::default();
+    let mut encoding = None;
     let mut at = 0;
     while from + (at as u64) < end && batch.bookings.len().max(batch.entries.len()) < stretch.most {
         match frame::parse(&bytes[at..]) {
@@ -91,8 +92,10 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
                 let place = from + at as u64;
                 let fresh = place + size as u64 > stretch.booked_until;
                 if let Err(reason) = calls.take(kind, payload, fresh, &mut batch) {
+                    let reason = reason.to_string();
                     batch.losses.push(Loss { from: place, until: place + size as u64, reason, tail: false });
                 }
+                encoding = kind.map(|kind| kind.encoding).or(encoding);
                 batch.records += 1;
                 at += size;
             }
@@ -100,7 +103,7 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
             Parsed::Short(size) if from + (at + size) as u64 <= end && at > 0 => break,
             Parsed::Short(_) | Parsed::Damaged => {
                 let place = from + at as u64;
-                let loss = measure(file, place, end)?;
+                let loss = measure(file, place, end, encoding)?;
                 batch.until = loss.until;
                 batch.losses.push(loss);
                 batch.events = calls.events();
@@ -116,7 +119,7 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
 /// Calls opened and closed within one batch. Most open and close in the same one.
 #[derive(Default)]
 struct Calls<'a> {
-    opened: HashMap<Cow<'a, str>, &'a [u8]>,
+    opened: HashMap<Cow<'a, str>, (Encoding, &'a [u8])>,
     others: Vec<Event>,
     labels: Labels<'a>,
 }
@@ -124,60 +127,57 @@ struct Calls<'a> {
 impl<'a> Calls<'a> {
     fn take(
         &mut self,
-        kind: Option<RecordKind>,
+        kind: Option<RecordType>,
         payload: &'a [u8],
         fresh: bool,
         batch: &mut Batch,
-    ) -> Result<(), String> {
-        let kind = kind.ok_or("a record of an unknown kind")?;
-        let text = std::str::from_utf8(payload).map_err(|error| error.to_string())?;
-        if kind == RecordKind::Receipt && fresh {
-            let read = Booking::read(text, &mut self.labels).map_err(|error| error.to_string())?;
-            self.close(read.id);
-            batch.bookings.extend(read.booking);
-            batch.entries.extend(Recorded::read_audited(text).map_err(|error| error.to_string())?);
-            return Ok(());
-        }
-        let id = identity(text)?;
+    ) -> Result<(), RecordError> {
+        let RecordType { kind, encoding } = kind.ok_or("a record of an unknown kind")?;
         match kind {
-            RecordKind::Receipt => self.close(id),
-            RecordKind::Opening => _ = self.opened.insert(id, payload),
+            RecordKind::Receipt if fresh => {
+                let record = ReceiptRecord::parse(encoding, payload)?;
+                let known = batch.bookings.len();
+                let id = Booking::read(&record, &mut self.labels, &mut batch.bookings)?;
+                // The id of a booking may be clipped.
+                let booked = batch.bookings.get(known).filter(|booking| *booking.id == *id);
+                self.close(&id, booked.map(|booking| Arc::clone(&booking.id)));
+                batch.entries.extend(Recorded::read_audited(&record)?);
+            }
+            RecordKind::Receipt => self.close(&journal_record::receipt_id(encoding, payload)?, None),
+            RecordKind::Opening => {
+                let id = journal_record::opening_id(encoding, payload)?;
+                self.opened.insert(id, (encoding, payload));
+            }
             RecordKind::Carried => {
-                self.others.push(Event::Carried { id: id.into_owned(), opening: payload.into() })
+                let id = journal_record::opening_id(encoding, payload)?;
+                let opening = OpeningRecord { encoding, payload: payload.into() };
+                self.others.push(Event::Carried { id: id.into(), opening });
             }
         }
         Ok(())
     }
 
-    fn close(&mut self, id: Cow<'_, str>) {
-        self.opened.remove(id.as_ref());
+    /// Closes a call; `shared` is its id if it is already allocated.
+    fn close(&mut self, id: &str, shared: Option<Arc<str>>) {
+        self.opened.remove(id);
         // Also for calls opened in this batch: an earlier attempt may have opened them in another one.
-        self.others.push(Event::Closed { id: id.into_owned() });
+        self.others.push(Event::Closed { id: shared.unwrap_or_else(|| id.into()) });
     }
 
     fn events(self) -> Vec<Event> {
-        let opened = self.opened.into_iter();
-        let opened =
-            opened.map(|(id, opening)| Event::Opened { id: id.into_owned(), opening: opening.into() });
-        self.others.into_iter().chain(opened).collect()
+        let mut events = self.others;
+        events.extend(self.opened.into_iter().map(|(id, (encoding, payload))| {
+            let opening = OpeningRecord { encoding, payload: payload.into() };
+            Event::Opened { id: id.into(), opening }
+        }));
+        events
     }
 }
 
-/// The id of a record. Records are written with the id first; other layouts are parsed as JSON.
-fn identity(text: &str) -> Result<Cow<'_, str>, String> {
-    if let Some((id, _)) = text.strip_prefix("{\"id\":\"").and_then(|rest| rest.split_once('"'))
-        && !id.contains('\\')
-    {
-        return Ok(Cow::Borrowed(id));
-    }
-    let [columns, ..] = crate::journal_record::lines(text);
-    serde_json::from_str(columns).map(|Identity { id }| id).map_err(|error| error.to_string())
-}
-
-fn measure(file: &File, from: u64, end: u64) -> io::Result<Loss> {
+/// Measures damage. `encoding` is that of the records before it, which those behind it have as well.
+fn measure(file: &File, from: u64, end: u64, encoding: Option<Encoding>) -> io::Result<Loss> {
     let mut rest = Vec::new();
-    read_range(file, from + 1, end, &mut rest)?;
-    let next = frame::find(&rest);
+    let next = frame::find(read_range(file, from + 1, end, &mut rest)?, encoding);
     Ok(Loss {
         from,
         until: next.map_or(end, |next| from + 1 + next as u64),
@@ -186,22 +186,60 @@ fn measure(file: &File, from: u64, end: u64) -> io::Result<Loss> {
     })
 }
 
-fn read_range(file: &File, from: u64, end: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
-    bytes.resize(end.saturating_sub(from) as usize, 0);
-    file.read_exact_at(bytes, from)
+/// Reads a range into the beginning of a buffer. The buffer only grows: bytes that are added to it are zeroed first.
+fn read_range<'a>(file: &File, from: u64, end: u64, buffer: &'a mut Vec<u8>) -> io::Result<&'a [u8]> {
+    let length = end.saturating_sub(from) as usize;
+    if buffer.len() < length {
+        buffer.resize(length, 0);
+    }
+    let bytes = &mut buffer[..length];
+    file.read_exact_at(bytes, from)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::receipt;
+
+    fn append(bytes: &mut Vec<u8>, kind: RecordType, payload: &[u8]) {
+        let mut frame = Vec::new();
+        frame::encode(&mut frame, kind, |buffer| buffer.extend_from_slice(payload)).unwrap();
+        bytes.extend(frame);
+    }
+
+    /// A whole frame of an earlier build that is also valid UTF-8, as a caller could send it.
+    fn forged_text() -> String {
+        let forged = (0..1000).find_map(|n| {
+            let mut bytes = Vec::new();
+            let kind = RecordType { kind: RecordKind::Receipt, encoding: Encoding::Json };
+            append(&mut bytes, kind, format!("{{\"id\":\"forged{n}\"}}").as_bytes());
+            String::from_utf8(bytes).ok()
+        });
+        forged.unwrap()
+    }
 
     #[test]
-    fn an_id_is_found_wherever_it_stands() {
-        let check = |text: &str, expected: &str| assert_eq!(identity(text).unwrap(), expected);
-        check(r#"{"id":"a","x":"\"id\":\"b\""}"#, "a");
-        check(r#"{"x":1,"id":"a"}"#, "a");
-        check(r#"{"id":"a\"b"}"#, "a\"b");
-        check(r#"{ "id" : "a" }"#, "a");
-        assert!(identity(r#"{"x":1}"#).is_err());
+    fn text_in_a_damaged_record_is_not_taken_for_a_record() {
+        let (mut bytes, mut payload) = (Vec::new(), Vec::new());
+        let mut second = receipt("second");
+        second.requested_model = forged_text();
+        for receipt in [receipt("first"), second, receipt("third")] {
+            payload.clear();
+            journal_record::receipt(&mut payload, &receipt);
+            append(&mut bytes, RecordType::new(RecordKind::Receipt), &payload);
+        }
+        let place = bytes.windows(6).position(|window| window == b"second").unwrap();
+        bytes[place] ^= 1;
+        let mut file = tempfile::tempfile().unwrap();
+        io::Write::write_all(&mut file, &bytes).unwrap();
+        let (mut from, mut ids) = (0, Vec::new());
+        while from < bytes.len() as u64 {
+            let stretch = Stretch { from, end: bytes.len() as u64, booked_until: 0, most: MOST_RECEIPTS };
+            let batch = read(&file, stretch, &mut Vec::new()).unwrap();
+            ids.extend(batch.bookings.iter().map(|booking| booking.id.to_string()));
+            from = batch.until;
+        }
+        assert_eq!(ids, ["first", "third"]);
     }
 }

@@ -1,6 +1,5 @@
 //! A journal directory being drained, our own or that of a dead process: the read position and the calls still open.
 
-use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
@@ -8,11 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use domain::receipt::Opening;
+use foldhash::HashMap;
 
 use super::Journal;
 use super::read::{Batch, CHUNK, Event, Loss, MOST_RECEIPTS, Stretch};
 use super::segment::{self, HEADER, Segment};
 use super::shard::ShardId;
+use crate::journal_record::OpeningRecord;
 
 /// Number of finished segments of a shard that are kept for open calls. Beyond it, the openings of these calls are
 /// repeated in the newest segment. Not for every segment: with many long streams each repetition would fill the next.
@@ -28,7 +29,7 @@ pub(super) struct JournalSource {
     last: Option<u64>,
     /// Segments read to their end and kept because calls that opened there are still open; true if damaged.
     retired: Vec<(Segment, bool)>,
-    open: HashMap<String, OpenCall>,
+    open: HashMap<Arc<str>, OpenCall>,
     /// Current batch size: reduced when storage cannot take more in time.
     pub most: usize,
 }
@@ -53,7 +54,7 @@ pub(super) struct Cursor {
 }
 
 struct OpenCall {
-    opening: Box<[u8]>,
+    opening: OpeningRecord,
     /// The segment that must be kept while this call is open.
     home: u64,
     /// True if the opening was repeated in the newest segment and the repetition was not read yet.
@@ -100,7 +101,7 @@ impl JournalSource {
             cursor: None,
             last: None,
             retired: Vec::new(),
-            open: HashMap::new(),
+            open: HashMap::default(),
             most: MOST_RECEIPTS,
         }
     }
@@ -236,7 +237,9 @@ impl JournalSource {
             },
             Event::Closed { id } => match self.open.get_mut(&id) {
                 Some(call) if call.carried => call.closed = true,
-                _ => _ = self.open.remove(&id),
+                Some(_) => _ = self.open.remove(&id),
+                // Most calls open and close in one batch.
+                None => {}
             },
         }
     }
@@ -322,7 +325,7 @@ impl JournalSource {
     pub fn unclosed(&self) -> Vec<Opening> {
         let mut openings = Vec::with_capacity(self.open.len());
         for call in self.open.values() {
-            match serde_json::from_slice::<Opening>(&call.opening) {
+            match call.opening.decode() {
                 Ok(opening) => openings.push(opening),
                 Err(error) => {
                     tracing::error!(%error, journal = %self.name, "unreadable opening record, call not booked");

@@ -10,7 +10,7 @@ use domain::clock::Timestamp;
 use domain::receipt::Receipt;
 
 use super::Journal;
-use super::frame::{self, RecordKind};
+use super::frame::{self, RecordKind, RecordType};
 use super::read::{self, Event, Stretch};
 use super::segment::{HEADER, Segment};
 use super::shard::ShardId;
@@ -448,8 +448,10 @@ fn frames(count: usize) -> (Vec<u8>, Vec<usize>) {
     let (mut bytes, mut ends, mut buffer) = (Vec::new(), vec![0], Vec::new());
     for n in 0..count {
         let receipt = receipt(format!("r{n}"));
-        frame::encode(&mut buffer, RecordKind::Receipt, |buffer| journal_record::receipt(buffer, &receipt))
-            .unwrap();
+        frame::encode(&mut buffer, RecordType::new(RecordKind::Receipt), |buffer| {
+            journal_record::receipt(buffer, &receipt)
+        })
+        .unwrap();
         bytes.extend_from_slice(&buffer);
         ends.push(bytes.len());
     }

@@ -1,6 +1,5 @@
-//! The recorded form of a field, by its type. Default values are left out.
+//! The JSON form of a field, by its type, in the details of a receipt and in audit rows. Default values are left out.
 
-use domain::clock::Timestamp;
 use domain::receipt::{CostSource, TraceContext};
 use serde_json::value::RawValue;
 
@@ -26,39 +25,10 @@ impl RecordField for Option<String> {
     }
 }
 
-/// Text of an opening. Empty text is written too: earlier builds require the key.
-impl RecordField for &str {
-    #[inline]
-    fn write(&self, key: &'static str, object: &mut Object<'_>) {
-        object.text(key, self);
-    }
-}
-
-impl RecordField for Option<&str> {
-    #[inline]
-    fn write(&self, key: &'static str, object: &mut Object<'_>) {
-        object.some_text(key, *self);
-    }
-}
-
-impl RecordField for Timestamp {
-    #[inline]
-    fn write(&self, key: &'static str, object: &mut Object<'_>) {
-        object.integer(key, self.micros());
-    }
-}
-
 impl RecordField for bool {
     #[inline]
     fn write(&self, key: &'static str, object: &mut Object<'_>) {
         object.flag(key, *self);
-    }
-}
-
-impl RecordField for u16 {
-    #[inline]
-    fn write(&self, key: &'static str, object: &mut Object<'_>) {
-        object.count(key, (*self).into());
     }
 }
 

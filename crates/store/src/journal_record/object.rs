@@ -71,9 +71,8 @@ impl<'a> Object<'a> {
         let start = self.out.len();
         self.out.extend_from_slice(json.as_bytes());
         for byte in &mut self.out[start..] {
-            if *byte == b'\n' {
-                *byte = b' ';
-            }
+            // Without a branch, so that many bytes are compared at once.
+            *byte = if *byte == b'\n' { b' ' } else { *byte };
         }
     }
 

@@ -5,17 +5,16 @@
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
+use domain::money::Cost;
 use domain::receipt::Receipt;
 use domain::receipt_fields;
-use domain::usage::Tokens;
-use foldhash::HashMap;
-use parking_lot::Mutex;
+use domain::usage::{Tokens, Usage};
 use serde::Deserialize;
 
 use super::column::{Column, Null};
 use crate::StoreError;
 use crate::database::{Row, Value};
-use crate::journal_record::{self, Recorded};
+use crate::journal_record::{self, Encoding, FieldReader, ReceiptRecord, RecordError, Recorded};
 
 /// The columns that belong to no single field, besides those of the token buckets.
 const COMPOSED: [&str; 4] = ["estimated", "input_cost", "output_cost", "detail"];
@@ -31,7 +30,7 @@ pub(super) fn columns() -> impl Iterator<Item = &'static str> {
 pub(super) static COLUMNS: LazyLock<String> = LazyLock::new(|| columns().collect::<Vec<_>>().join(", "));
 
 macro_rules! define_booking {
-    ($($name:ident: $type:ty => $null:ident $column:ident [$($most:literal)?],)*) => {
+    ($($name:ident: $type:ty = $number:literal => $null:ident $column:ident [$($most:literal)?],)*) => {
         const FIELDS: &[&str] = &[$(stringify!($column)),*];
 
         /// A receipt to be booked: its columns, and the remaining fields as JSON.
@@ -45,7 +44,7 @@ macro_rules! define_booking {
             detail: Option<Arc<str>>,
         }
 
-        /// The first line of a receipt as `journal_record` writes it, borrowed.
+        /// The columns section of a receipt as `journal_record` writes it, borrowed.
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct Written<'a> {
@@ -55,6 +54,30 @@ macro_rules! define_booking {
             estimated: bool,
             input_cost: Option<i64>,
             output_cost: Option<i64>,
+        }
+
+        impl<'a> Written<'a> {
+            fn decode(columns: &'a [u8]) -> Result<Self, RecordError> {
+                let mut written = Self::default();
+                let mut fields = FieldReader::new(columns);
+                while let Some(field) = fields.next_field()? {
+                    match field.number {
+                        $($number => written.$name = field.decode()?,)*
+                        journal_record::UNBOOKED => written.unbooked = field.decode()?,
+                        journal_record::USAGE => {
+                            let usage: Usage = field.decode()?;
+                            (written.tokens, written.estimated) = (usage.tokens, usage.estimated);
+                        }
+                        journal_record::COST => {
+                            let cost: Cost = field.decode()?;
+                            written.input_cost = Some(cost.input.0);
+                            written.output_cost = Some(cost.output.0);
+                        }
+                        _ => {}
+                    }
+                }
+                Ok(written)
+            }
         }
 
         impl Booking {
@@ -85,7 +108,7 @@ macro_rules! define_booking {
 receipt_fields!(column => define_booking);
 
 macro_rules! define_label {
-    ($($name:ident: $type:ty => $null:ident $column:ident [$($most:literal)?],)*) => {
+    ($($name:ident: $type:ty = $number:literal => $null:ident $column:ident [$($most:literal)?],)*) => {
         const LABEL: &[&str] = &[$(stringify!($column)),*];
 
         /// The fields that many receipts share.
@@ -94,11 +117,25 @@ macro_rules! define_label {
             $(pub $name: <$type as Column>::Stored,)*
         }
 
-        /// The second line.
+        /// The label section.
         #[derive(Default, Deserialize)]
         #[serde(default)]
         struct WrittenLabel<'a> {
             $(#[serde(borrow)] $name: <$type as Column>::Written<'a>,)*
+        }
+
+        impl<'a> WrittenLabel<'a> {
+            fn decode(label: &'a [u8]) -> Result<Self, RecordError> {
+                let mut written = Self::default();
+                let mut fields = FieldReader::new(label);
+                while let Some(field) = fields.next_field()? {
+                    match field.number {
+                        $($number => written.$name = field.decode()?,)*
+                        _ => {}
+                    }
+                }
+                Ok(written)
+            }
         }
 
         impl Label {
@@ -177,62 +214,53 @@ pub(super) fn read_tokens(row: &Row, first: usize) -> Result<Tokens, StoreError>
     Ok(Tokens::from_counts(counts))
 }
 
-/// A decoded receipt: its id, and the booking if it has to be booked.
-pub(crate) struct Read<'a> {
-    pub id: Cow<'a, str>,
-    pub booking: Option<Booking>,
-}
-
-/// Labels of recent receipts by their text, so that most are parsed once and shared.
-static RECENT_LABELS: LazyLock<Mutex<HashMap<Box<str>, Arc<Label>>>> = LazyLock::new(Mutex::default);
-/// Number of recent labels at which they are forgotten; about ten megabytes.
-const MOST_LABELS: usize = 16_384;
-
-/// The labels of a batch.
+/// Cache of labels: a batch has few, so each is decoded once and then found by its bytes.
 #[derive(Default)]
-pub(crate) struct Labels<'a>(HashMap<&'a str, Arc<Label>>);
+pub(crate) struct Labels<'a>(foldhash::HashMap<(Encoding, &'a [u8]), Arc<Label>>);
 
 impl<'a> Labels<'a> {
-    fn read(&mut self, json: &'a str) -> Result<Arc<Label>, serde_json::Error> {
-        if let Some(label) = self.0.get(json) {
+    fn read(&mut self, record: &ReceiptRecord<'a>) -> Result<Arc<Label>, RecordError> {
+        let key = (record.encoding, record.label);
+        if let Some(label) = self.0.get(&key) {
             return Ok(Arc::clone(label));
         }
-        let label = recent_label(json)?;
-        self.0.insert(json, Arc::clone(&label));
+        let written = match record.encoding {
+            Encoding::Json => serde_json::from_slice(record.label)?,
+            Encoding::Binary => WrittenLabel::decode(record.label)?,
+        };
+        let label = Arc::new(Label::new(&written));
+        self.0.insert(key, Arc::clone(&label));
         Ok(label)
     }
 }
 
-fn recent_label(json: &str) -> Result<Arc<Label>, serde_json::Error> {
-    let mut recent = RECENT_LABELS.lock();
-    if let Some(label) = recent.get(json) {
-        return Ok(Arc::clone(label));
-    }
-    let label = Arc::new(Label::new(&serde_json::from_str(json)?));
-    if recent.len() >= MOST_LABELS {
-        recent.clear();
-    }
-    recent.insert(json.into(), Arc::clone(&label));
-    Ok(label)
-}
-
 impl Booking {
-    pub fn read<'a>(text: &'a str, labels: &mut Labels<'a>) -> Result<Read<'a>, serde_json::Error> {
-        let [columns, label, detail] = journal_record::lines(text);
-        let written: Written<'a> = serde_json::from_str(columns)?;
-        let booking =
-            if written.unbooked { None } else { Some(Self::new(&written, labels.read(label)?, detail)) };
-        Ok(Read { id: written.id.0, booking })
+    /// Decodes a receipt; returns its id. The booking is added to `bookings`, if it has to be booked.
+    pub fn read<'a>(
+        record: &ReceiptRecord<'a>,
+        labels: &mut Labels<'a>,
+        bookings: &mut Vec<Self>,
+    ) -> Result<Cow<'a, str>, RecordError> {
+        let written: Written<'a> = match record.encoding {
+            Encoding::Json => serde_json::from_slice(record.columns)?,
+            Encoding::Binary => Written::decode(record.columns)?,
+        };
+        if !written.unbooked {
+            bookings.push(Self::new(&written, labels.read(record)?, record.detail));
+        }
+        Ok(written.id.0)
     }
 
     /// Converts a receipt that did not pass through the journal; `None` if it is not to be booked.
     pub fn of(receipt: &Receipt) -> Result<Option<Self>, StoreError> {
-        let mut json = Vec::new();
-        journal_record::receipt(&mut json, receipt);
-        let unreadable = |error: &dyn std::fmt::Display| StoreError::Failed(error.to_string());
-        let json = std::str::from_utf8(&json).map_err(|error| unreadable(&error))?;
-        let read = Self::read(json, &mut Labels::default()).map_err(|error| unreadable(&error))?;
-        Ok(read.booking)
+        let mut payload = Vec::new();
+        journal_record::receipt(&mut payload, receipt);
+        let record = ReceiptRecord::parse(Encoding::Binary, &payload);
+        let mut bookings = Vec::new();
+        record
+            .and_then(|record| Self::read(&record, &mut Labels::default(), &mut bookings))
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(bookings.pop())
     }
 
     pub(super) fn bind<'a>(&'a self, values: &mut Vec<Value<'a>>) {

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::StoreError;
 use crate::database::{Row, Value};
+use crate::journal_record::{DecodeField, FieldValue};
 
 /// Whether a column accepts NULL, which then stands for missing and for empty text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,8 +21,8 @@ pub(crate) enum Null {
 
 /// A type of field that is stored in a column of its own.
 pub(crate) trait Column: Sized {
-    /// The value in a journal record, borrowed from its text.
-    type Written<'a>: Default + Deserialize<'a>;
+    /// The value in a journal record, borrowed from it.
+    type Written<'a>: Default + Deserialize<'a> + DecodeField<'a>;
     /// The value until it is bound.
     type Stored;
 
@@ -31,7 +32,7 @@ pub(crate) trait Column: Sized {
     fn read(row: &Row, index: usize) -> Result<Self, StoreError>;
 }
 
-/// Text of a record, borrowed if it has no escapes.
+/// Text of a record; borrowed, unless it has JSON escapes.
 #[derive(Debug, Default)]
 pub(crate) struct Text<'a>(pub Cow<'a, str>);
 
@@ -40,6 +41,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
         #[derive(Deserialize)]
         struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
         Borrowed::deserialize(deserializer).map(|Borrowed(text)| Self(text))
+    }
+}
+
+impl<'a> DecodeField<'a> for Text<'a> {
+    #[inline]
+    fn decode(value: FieldValue<'a>) -> Result<Self, &'static str> {
+        <&str>::decode(value).map(|text| Self(Cow::Borrowed(text)))
     }
 }
 
@@ -195,7 +203,14 @@ fn cost_source(number: i64) -> CostSource {
 /// Clips text and replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all
 /// receipts behind it.
 fn clipped(text: &str, most: usize) -> Arc<str> {
-    let text =
-        if text.contains('\0') { text.replace('\0', "\u{fffd}").into() } else { Arc::<str>::from(text) };
-    if most == 0 || text.len() <= most { text } else { text[..text.floor_char_boundary(most)].into() }
+    if text.is_empty() {
+        // Does not allocate.
+        return Arc::default();
+    }
+    let clip = |text: &str| -> Arc<str> {
+        if most == 0 { text.into() } else { text[..text.floor_char_boundary(most)].into() }
+    };
+    // Compares many bytes at once, unlike a search that stops at the first one.
+    let has_nul = text.bytes().fold(false, |found, byte| found | (byte == 0));
+    if has_nul { clip(&text.replace('\0', "\u{fffd}")) } else { clip(text) }
 }
