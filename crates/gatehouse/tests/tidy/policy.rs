@@ -7,7 +7,7 @@ const AFTER_RESOLVE: [&str; 4] = ["admission", "delivery", "dispatch", "streamin
 
 /// Files that may read the settings of the gateway, with the reason.
 const EXCEPTIONS: [(&str, &str); 2] = [
-    ("admission/afford.rs", "a downgrade to a cheaper model is a new resolution"),
+    ("admission/budget_admission.rs", "a downgrade to a cheaper model is a new resolution"),
     ("dispatch/provider_request.rs", "also serves requests that belong to no call"),
 ];
 

@@ -107,6 +107,7 @@ pub(super) fn lock_removal(root: &Path) -> io::Result<Option<File>> {
 
 /// Keeps all segments until the returned file is dropped.
 pub(crate) fn lock_for_backup(root: &Path) -> io::Result<File> {
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(root)?;
     let lock = lock_file(&root.join(BACKUP))?;
     lock.lock()?;
     Ok(lock)

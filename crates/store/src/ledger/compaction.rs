@@ -38,12 +38,12 @@ const COMPACTING: i64 = 0x6761_7465_726f_6c6c;
 
 /// Number of deltas that this process has written since its last compaction.
 #[derive(Default)]
-pub(super) struct Backlog {
+pub(super) struct WaitingDeltas {
     count: AtomicU64,
     grown: Notify,
 }
 
-impl Backlog {
+impl WaitingDeltas {
     pub fn add_one(&self) {
         // Relaxed: a count that publishes no other data; the notification has its own ordering.
         if self.count.fetch_add(1, Ordering::Relaxed) + 1 >= MANY {

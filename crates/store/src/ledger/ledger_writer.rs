@@ -6,7 +6,7 @@ use std::sync::Arc;
 use sqlx::SqlStr;
 
 use super::booking::{Booking, COLUMNS, WIDTH};
-use super::compaction::{self, Backlog};
+use super::compaction::{self, WaitingDeltas};
 use super::delta::Delta;
 use super::rollup::{self, Key, Sums, TABLES};
 use super::uses;
@@ -27,7 +27,7 @@ struct Statements {
     usage: Sized,
     rollups: [Sized; TABLES.len()],
     uses: Sized,
-    backlog: Backlog,
+    backlog: WaitingDeltas,
 }
 
 #[derive(Debug, PartialEq)]
@@ -48,10 +48,10 @@ impl LedgerWriter {
         let rollups =
             std::array::from_fn(|table| SIZES.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
         let uses = SIZES.map(|rows| sql(uses::upsert(&placeholders(uses::WIDTH, rows, postgres))));
-        Self(Arc::new(Statements { usage, rollups, uses, backlog: Backlog::default() }))
+        Self(Arc::new(Statements { usage, rollups, uses, backlog: WaitingDeltas::default() }))
     }
 
-    pub(super) fn backlog(&self) -> &Backlog {
+    pub(super) fn backlog(&self) -> &WaitingDeltas {
         &self.0.backlog
     }
 

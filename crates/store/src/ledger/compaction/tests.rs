@@ -170,7 +170,7 @@ async fn sums_of_the_version_before_count_as_well() {
 
 #[tokio::test]
 async fn many_deltas_wake_the_compaction() {
-    let backlog = Backlog::default();
+    let backlog = WaitingDeltas::default();
     let wait = || tokio::time::timeout(Duration::from_millis(10), backlog.until_many());
     (1..MANY).for_each(|_| backlog.add_one());
     assert!(wait().await.is_err());
