@@ -174,7 +174,9 @@ impl Journal {
 
     /// True if the disk of the journal accepts writes. Blocks.
     pub fn has_room(&self) -> bool {
-        segment::probe(&self.0.directory, self.0.config.segment_bytes).is_ok()
+        let directory = self.0.config.directory.parent().unwrap_or(&self.0.config.directory);
+        crate::disk::probe(directory).is_ok()
+            && segment::probe(&self.0.directory, self.0.config.segment_bytes).is_ok()
     }
 
     /// True if the last attempt to book failed.

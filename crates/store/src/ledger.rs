@@ -91,7 +91,7 @@ impl Ledger {
         Self { database, writer, turns: Turns::default() }
     }
 
-    /// LedgerWriter receipts that did not pass through a journal, for tests and the generator; each id counts once.
+    /// Books receipts that did not pass through a journal, for tests and the generator; each id counts once.
     #[cfg(any(test, feature = "generate"))]
     pub async fn book(&self, receipts: &[domain::receipt::Receipt]) -> Result<(), StoreError> {
         let bookings = receipts.iter().map(booking::Booking::of);

@@ -122,7 +122,7 @@ impl Drainer {
         self.sources.iter().any(JournalSource::is_behind)
     }
 
-    /// LedgerWriter up to one batch of each directory; returns the number of records.
+    /// Books up to one batch of each directory; returns the number of records.
     pub async fn drain_once(&mut self) -> Result<usize, StoreError> {
         self.adopt().await;
         loop {

@@ -92,15 +92,14 @@ pub(super) fn parse(bytes: &[u8]) -> Parsed<'_> {
     Parsed::Frame { kind: RecordType::of(kind), payload, size: HEAD + length }
 }
 
-/// Finds the start of the next valid frame of a known type, after damage; of this encoding, if it is known.
-pub(super) fn find(bytes: &[u8], encoding: Option<Encoding>) -> Option<usize> {
+/// Finds the start of the next valid frame of this encoding, after damage.
+pub(super) fn find(bytes: &[u8], encoding: Encoding) -> Option<usize> {
     (0..bytes.len().saturating_sub(HEAD)).find(|start| {
         let candidate = &bytes[*start..];
         // Cheap checks first: computing a checksum at every position would be quadratic.
-        RecordType::of(candidate[HEAD - 1]).is_some_and(|found| {
-            candidate[HEAD] == found.encoding.first_byte()
-                && encoding.is_none_or(|encoding| encoding == found.encoding)
-        }) && matches!(parse(candidate), Parsed::Frame { .. })
+        RecordType::of(candidate[HEAD - 1])
+            .is_some_and(|found| found.encoding == encoding && candidate[HEAD] == encoding.first_byte())
+            && matches!(parse(candidate), Parsed::Frame { .. })
     })
 }
 
@@ -161,7 +160,8 @@ mod tests {
         #[test]
         fn noise_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             parse(&bytes);
-            find(&bytes, None);
+            find(&bytes, Encoding::Binary);
+            find(&bytes, Encoding::Json);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! LedgerWriter a rejected batch in ever smaller parts, so that a receipt the database rejects does not block the others.
+//! Books a rejected batch in ever smaller parts, so that a receipt the database rejects does not block the others.
 
 use super::drain;
 use crate::audit::AuditEntry;
@@ -37,7 +37,7 @@ pub(super) fn is_refusal(error: &StoreError) -> bool {
     matches!(error, StoreError::Failed(_) | StoreError::Corrupt(_) | StoreError::Conflict { .. })
 }
 
-/// LedgerWriter what the database accepts and returns the reasons for the rest. No position guards this: receipts are
+/// Books what the database accepts and returns the reasons for the rest. No position guards this: receipts are
 /// deduplicated by id.
 pub(super) async fn book(store: &Store, whole: Part<'_>, chain: &str) -> Result<Vec<String>, StoreError> {
     let mut refused = Vec::new();

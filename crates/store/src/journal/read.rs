@@ -177,7 +177,14 @@ impl<'a> Calls<'a> {
 /// Measures damage. `encoding` is that of the records before it, which those behind it have as well.
 fn measure(file: &File, from: u64, end: u64, encoding: Option<Encoding>) -> io::Result<Loss> {
     let mut rest = Vec::new();
-    let next = frame::find(read_range(file, from + 1, end, &mut rest)?, encoding);
+    let rest = read_range(file, from + 1, end, &mut rest)?;
+    // A text of a caller inside a binary record could look like a JSON record, but not the other way round: JSON is
+    // searched for only if it was seen before the damage, or if no binary record follows.
+    let find = |encoding| frame::find(rest, encoding);
+    let next = match encoding {
+        Some(encoding) => find(encoding),
+        None => find(Encoding::Binary).or_else(|| find(Encoding::Json)),
+    };
     Ok(Loss {
         from,
         until: next.map_or(end, |next| from + 1 + next as u64),
@@ -224,7 +231,9 @@ mod tests {
         let (mut bytes, mut payload) = (Vec::new(), Vec::new());
         let mut second = receipt("second");
         second.requested_model = forged_text();
+        let mut starts = Vec::new();
         for receipt in [receipt("first"), second, receipt("third")] {
+            starts.push(bytes.len() as u64);
             payload.clear();
             journal_record::receipt(&mut payload, &receipt);
             append(&mut bytes, RecordType::new(RecordKind::Receipt), &payload);
@@ -233,13 +242,16 @@ mod tests {
         bytes[place] ^= 1;
         let mut file = tempfile::tempfile().unwrap();
         io::Write::write_all(&mut file, &bytes).unwrap();
-        let (mut from, mut ids) = (0, Vec::new());
-        while from < bytes.len() as u64 {
-            let stretch = Stretch { from, end: bytes.len() as u64, booked_until: 0, most: MOST_RECEIPTS };
-            let batch = read(&file, stretch, &mut Vec::new()).unwrap();
-            ids.extend(batch.bookings.iter().map(|booking| booking.id.to_string()));
-            from = batch.until;
+        // Behind a whole record, and at the beginning of a batch.
+        for (mut from, expected) in [(starts[0], &["first", "third"][..]), (starts[1], &["third"])] {
+            let mut ids = Vec::new();
+            while from < bytes.len() as u64 {
+                let stretch = Stretch { from, end: bytes.len() as u64, booked_until: 0, most: MOST_RECEIPTS };
+                let batch = read(&file, stretch, &mut Vec::new()).unwrap();
+                ids.extend(batch.bookings.iter().map(|booking| booking.id.to_string()));
+                from = batch.until;
+            }
+            assert_eq!(ids, expected);
         }
-        assert_eq!(ids, ["first", "third"]);
     }
 }

@@ -25,10 +25,10 @@ pub(crate) const MANY: u64 = 128;
 const INTERVAL: Duration = Duration::from_secs(30);
 /// Seconds after the end of a quarter hour at which its sums are added to the tables; most of its calls have ended.
 const GRACE: i64 = 60;
-/// Deltas per merge.
-const MERGED: i64 = 512;
+/// Deltas per merge; bounds its memory.
+const MERGED: i64 = MANY as i64;
 /// Sums per merged delta. Each is added to the tables in one transaction, during which other writers wait.
-const CHUNK: usize = 2_000;
+const CHUNK: usize = 500;
 /// Maximum number of sums that wait for the end of their quarter hour; bounds the time that reports take.
 const MOST_WAITING: i64 = 20_000;
 /// Maximum number of merges in a row.
@@ -112,18 +112,24 @@ impl Ledger {
         if waiting.deltas < MANY as i64 && waiting.oldest >= open {
             return Ok(());
         }
+        let mut merged = Ok(());
         if waiting.deltas > 1 {
             for _ in 0..MERGES {
-                match self.database.limited(self.merge()).await? {
-                    Pass::Done(taken) if taken as i64 == MERGED => {}
-                    Pass::Done(_) => break,
-                    Pass::Elsewhere => return Ok(()),
+                match self.database.limited(self.merge()).await {
+                    Ok(Pass::Done(taken)) if taken as i64 == MERGED => {}
+                    Ok(Pass::Done(_)) => break,
+                    Ok(Pass::Elsewhere) => return Ok(()),
+                    // The deltas are added to the tables all the same, so that they do not grow without bound.
+                    Err(error) => {
+                        merged = Err(error);
+                        break;
+                    }
                 }
             }
         }
         let open = if self.waiting().await?.sums > MOST_WAITING { i64::MAX } else { open };
         while let Pass::Done(1..) = self.database.limited(self.add_to_tables(open)).await? {}
-        Ok(())
+        merged
     }
 
     async fn waiting(&self) -> Result<Waiting, StoreError> {
@@ -152,7 +158,9 @@ impl Ledger {
             insert(&mut open, delta).await?;
         }
         open.commit().await?;
-        Ok(Pass::Done(count))
+        // Sums of so many keys do not get fewer by merging.
+        let helped = merged.len() * 2 <= count;
+        Ok(Pass::Done(if helped { count } else { 0 }))
     }
 
     /// Adds the sums of one delta whose buckets are all before `open` to the rollup tables.
