@@ -19,7 +19,7 @@ from instructions.upstream import LockstepUpstream
 
 PROGRAMS = ("valgrind", "strace")
 # A case that differs from its recorded figures is measured again, at most this often in all.
-ATTEMPTS = 3
+ATTEMPTS = 5
 # System calls that are rarer than this per call are timers and other threads.
 LEAST = 0.02
 
