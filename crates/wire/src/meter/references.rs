@@ -2,19 +2,21 @@
 
 use std::sync::LazyLock;
 
-use aho_corasick::AhoCorasick;
+use memchr::memmem::Finder;
 
 use super::{JsonFieldExtractor, MemberScope};
 use crate::json;
 
-/// Texts of which a body with a reference contains at least one; all of them are found in one pass.
-const MARKS: [&str; 5] = ["file_id", "\"conversation", "\"container", "vector_store_id", "\\u00"];
-static FINDER: LazyLock<Option<AhoCorasick>> = LazyLock::new(|| AhoCorasick::new(MARKS).ok());
+/// Texts of which a body with a reference contains at least one. One search for all of them (`aho-corasick`) takes twice
+/// as many instructions.
+static MARKS: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| {
+    ["file_id", "\"conversation", "\"container", "vector_store_id", "\\u00"].map(Finder::new)
+});
 
 /// The ids of stored objects that a complete body refers to. A substring search first rules out most bodies, which
 /// are then not parsed.
 pub fn references_in(body: &[u8]) -> Vec<String> {
-    if FINDER.as_ref().is_some_and(|finder| !finder.is_match(body)) {
+    if !MARKS.iter().any(|mark| mark.find(body).is_some()) {
         return Vec::new();
     }
     let mut extractor = JsonFieldExtractor::with_references();
