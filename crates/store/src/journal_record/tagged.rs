@@ -84,9 +84,9 @@ impl<'a> FieldWriter<'a> {
         let group = |index: u32| (number >> (7 * index)) as u8 | 0x80;
         let last = |index: u32| (number >> (7 * index)) as u8;
         match number {
-            ..0x4000 => return self.out.extend_from_slice(&[tag, group(0), last(1)]),
-            ..0x20_0000 => return self.out.extend_from_slice(&[tag, group(0), group(1), last(2)]),
-            ..0x1000_0000 => {
+            0x80..0x4000 => return self.out.extend_from_slice(&[tag, group(0), last(1)]),
+            0x4000..0x20_0000 => return self.out.extend_from_slice(&[tag, group(0), group(1), last(2)]),
+            0x20_0000..0x1000_0000 => {
                 return self.out.extend_from_slice(&[tag, group(0), group(1), group(2), last(3)]);
             }
             _ => {}
