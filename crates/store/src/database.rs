@@ -272,7 +272,7 @@ impl Database {
             Ok(match &self.pool {
                 Pool::Sqlite { readers, .. } => OpenSnapshot::Sqlite(readers.begin_with("BEGIN").await?),
                 Pool::Postgres(pool) => OpenSnapshot::Postgres(
-                    pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?,
+                    begin_postgres(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?,
                 ),
             })
         });
@@ -284,7 +284,7 @@ impl Database {
     pub async fn begin(&self) -> Result<Writing, StoreError> {
         Ok(match &self.pool {
             Pool::Sqlite { writer, .. } => Writing::Sqlite(OnlyWriter::begin(writer).await?),
-            Pool::Postgres(pool) => Writing::Postgres(pool.begin().await?),
+            Pool::Postgres(pool) => Writing::Postgres(begin_postgres(pool, "BEGIN").await?),
         })
     }
 
@@ -419,6 +419,18 @@ pub(crate) fn placeholders(columns: usize, rows: usize, postgres: bool) -> Strin
 /// Marks SQL as safe; it is composed of our own texts only.
 pub(crate) fn sql(text: String) -> SqlStr {
     AssertSqlSafe(Arc::<str>::from(text)).into_sql_str()
+}
+
+/// Starts a transaction, in a task of its own: if a caller is cancelled meanwhile, the transaction is started and rolled
+/// back. sqlx would return the connection to the pool inside of a transaction that it does not know.
+#[expect(clippy::disallowed_methods, reason = "ends by itself and needs no tracking")]
+async fn begin_postgres(
+    pool: &PgPool,
+    statement: &'static str,
+) -> Result<Transaction<'static, Postgres>, StoreError> {
+    let pool = pool.clone();
+    let begun = tokio::spawn(async move { pool.begin_with(statement).await });
+    Ok(begun.await.map_err(|error| StoreError::Failed(error.to_string()))??)
 }
 
 async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<Pool, StoreError> {
