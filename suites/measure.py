@@ -35,6 +35,11 @@ def rss_bytes(gateway):
     return memory_status(gateway, "VmRSS")
 
 
+def anonymous_bytes(gateway):
+    """Memory that no file backs: without code, whose pages come and go with its use."""
+    return memory_status(gateway, "RssAnon")
+
+
 class PeakMemory:
     """Growth of the gateway's peak memory since the start of the measurement, in MiB."""
 

@@ -10,6 +10,8 @@ import time
 
 import httpx
 
+import machine_time
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MASTER_KEY = "master-key-of-the-suites-0123456789"
 PROVIDER_KEY = "sk-upstream-secret-never-to-be-seen-4711"
@@ -39,12 +41,12 @@ def free_port():
 
 
 def eventually(probe, timeout=10.0, pause=0.02, what="the condition"):
-    """Returns the first true result of `probe`; raises an AssertionError at the timeout."""
-    deadline = time.monotonic() + timeout
+    """Returns the first true result of `probe`; raises an AssertionError at the timeout, in seconds the machine had."""
+    watch = machine_time.Stopwatch()
     while True:
         if answer := probe():
             return answer
-        if time.monotonic() > deadline:
+        if watch.wall_seconds() > timeout and watch.seconds() > timeout:
             raise AssertionError(f"{what} did not come true within {timeout} s")
         time.sleep(pause)
 
@@ -128,10 +130,10 @@ class Gateway:
 
     def start(self, models=()):
         """Starts the gateway and returns the seconds until /ready; waits for the named models after that."""
-        begun = time.monotonic()
+        watch = machine_time.Stopwatch()
         self.spawn()
         eventually(self.is_ready, timeout=20, pause=0.002, what=f"/ready (log: {self.log_path})")
-        seconds = time.monotonic() - begun
+        seconds = watch.seconds()
         if models:
             eventually(lambda: set(models) <= set(self.models()), what=f"discovery of {models}")
         return seconds

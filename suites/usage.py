@@ -2,6 +2,8 @@
 
 import time
 
+import machine_time
+
 # The upstream's name of each token count.
 FIELDS = {
     "input_tokens": "prompt_tokens",
@@ -14,9 +16,9 @@ FIELDS = {
 def drained_rows(gateway, expected, user_path, patience=30.0, quiet=2.0):
     """The rows, once there are as many as expected and no more arrive, or at the timeout."""
     wanted = {"user_path": user_path, "days": 2}
-    deadline = time.monotonic() + patience
+    watch = machine_time.Stopwatch()
     total, since = -1, time.monotonic()
-    while time.monotonic() < deadline:
+    while watch.wall_seconds() < patience or watch.seconds() < patience:
         now = gateway.usage_log(limit=1, **wanted)["total"]
         if now != total:
             total, since = now, time.monotonic()

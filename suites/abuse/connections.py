@@ -6,7 +6,7 @@ import time
 
 import rig
 from harness import Case
-from measure import cpu_share, open_files, rss_bytes
+from measure import anonymous_bytes, cpu_share, open_files, rss_bytes
 
 
 def connect(port, data=b""):
@@ -72,13 +72,13 @@ def idle_keep_alive(app):
         read_answer(connection)
         connection.close()
     time.sleep(1.0)
-    before = rss_bytes(gateway)
+    before = anonymous_bytes(gateway)
     with held(gateway.port, 0) as connections:
         for _ in range(count):
             connections.append(connect(gateway.port, request))
             read_answer(connections[-1])
         time.sleep(1.0)
-        each = (rss_bytes(gateway) - before) / count / 1024
+        each = (anonymous_bytes(gateway) - before) / count / 1024
     profile = "debug" if "/debug/" in rig.binary("gatehouse") else "release"
     app.check_at_most(f"memory of each of {count} idle connections ({profile} build)", each, KIB_PER_CONNECTION[profile], " KiB")
 

@@ -63,16 +63,17 @@ class Bench:
             headers["content-type"] = "application/json"
         connection.request(case.method, case.path, headers, case.body)
         if case.streams:
-            self.read_stream(connection)
+            self.read_stream(connection, case.paced)
             return
         response = connection.response(case.method)
         assert response.status == case.status, f"{response.status}: {response.body[:500]}"
 
-    def read_stream(self, connection):
-        """Reads a stream event by event: the next one is sent when this one has arrived."""
+    def read_stream(self, connection, paced):
+        """Reads a stream; if it is paced, event by event: the next one is sent when this one has arrived."""
         response = connection.head()
         assert response.status == 200, f"{response.status}: {connection.buffer[:500]}"
         for number in range(cases.EVENTS):
             connection._until(marker(number).encode())
-            self.upstream.advance()
+            if paced:
+                self.upstream.advance()
         connection._until(b"\r\n0\r\n\r\n")

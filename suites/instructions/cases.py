@@ -9,6 +9,8 @@ import json
 MODEL = "openai/gpt-4o-mini"
 # Events with content in every stream.
 EVENTS = 100
+# The `user` of a request for a stream whose events are sent at once.
+UNPACED = "unpaced"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Case:
     key: str = "managed"
     status: int = 200
     streams: bool = False
+    # Whether the events of a stream arrive one by one, or all at once.
+    paced: bool = True
     # Whether the call leaves a row in the database, which is then part of its cost.
     booked: bool = True
     # With more than one connection only system calls are counted: the instructions then depend on timing.
@@ -53,7 +57,8 @@ ALL = [
     Case("chat-1k", CHAT, conversation(1000)),
     Case("chat-100k", CHAT, conversation(100_000), release=(5, 45), debug=(2, 5)),
     Case("stream-100", CHAT, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(2, 4)),
-    Case("translated-stream-100", MESSAGES, conversation(1000, stream=True), streams=True, release=(2, 22), debug=(2, 4)),
+    Case("stream-100-unpaced", CHAT, conversation(1000, stream=True, user=UNPACED), streams=True, paced=False, debug=(2, 8)),
+    Case("translated-stream-100", MESSAGES, conversation(1000, stream=True), streams=True, quick=False, release=(2, 22), debug=(2, 4)),
     Case("wrong-key", CHAT, conversation(1000), key="wrong", status=401, booked=False, release=(50, 350), debug=(10, 60)),
     Case("rate-limited", CHAT, conversation(1000), key="limited", status=429, quick=False),
     Case("chat-1k-concurrent", CHAT, conversation(1000), connections=8, quick=False, release=(160, 1760)),

@@ -1,4 +1,4 @@
-"""An OpenAI upstream with a fixed answer, whose streams advance one event at a time, on demand of the client.
+"""An OpenAI upstream with a fixed answer, whose streams advance one event at a time, on demand of the client, or at once.
 
 The gateway then reads and writes every event separately, however fast the machine is.
 """
@@ -8,7 +8,7 @@ import queue
 import socket
 import threading
 
-from instructions.cases import EVENTS
+from instructions.cases import EVENTS, UNPACED
 
 MODELS = ["gpt-4o", "gpt-4o-mini", "gpt-4.1", "gpt-4.1-mini", "o3", "o4-mini", "text-embedding-3-small"]
 USAGE = {"prompt_tokens": 250, "completion_tokens": EVENTS, "total_tokens": 250 + EVENTS}
@@ -54,11 +54,14 @@ class LockstepUpstream:
                 if request_line.startswith(b"GET"):
                     connection.sendall(LIST)
                 elif b'"stream":true' in body.replace(b" ", b""):
-                    self._stream(connection)
+                    self._stream(connection, paced=UNPACED.encode() not in body)
                 else:
                     connection.sendall(ANSWER)
 
-    def _stream(self, connection):
+    def _stream(self, connection, paced):
+        if not paced:
+            connection.sendall(b"".join(STREAM))
+            return
         first, *others = STREAM
         connection.sendall(first)
         for piece in others:

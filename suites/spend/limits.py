@@ -5,6 +5,7 @@ import collections
 import threading
 import time
 
+import machine_time
 import rig
 import traffic
 from spend import workload
@@ -33,7 +34,7 @@ def run(gateway, upstream, options):
     begun = time.monotonic()
     for load in loads.values():
         load.start()
-    time.sleep(seconds)
+    machine_time.sleep(seconds, at_most=4)  # Within a minute: the limits are per minute.
     calls = {name: load.stop() for name, load in loads.items()}
     print(f"spend: limits: {sum(map(len, calls.values()))} calls in {time.monotonic() - begun:.0f} s", flush=True)
     bill = collections.defaultdict(list)

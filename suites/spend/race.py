@@ -5,6 +5,7 @@ import random
 import time
 from decimal import Decimal
 
+import machine_time
 import rig
 import traffic
 from usage import drained_rows
@@ -81,9 +82,9 @@ def outcome(call):
 
 
 def judge(gateway, upstream, name, path, calls):
-    begun = time.monotonic()
+    watch = machine_time.Stopwatch()
     rig.eventually(lambda: workload.budgets(gateway)[path]["reserved"] == 0, 10, 0.02, "the reservations to come back")
-    back = time.monotonic() - begun
+    back = watch.seconds()
     served = [call for call in calls if call.served]
     codes = collections.Counter(outcome(call) for call in calls if call.acknowledged and not call.served)
     rows = drained_rows(gateway, len(served), path)
