@@ -63,21 +63,13 @@ fn at_vendor(model: &str) -> Option<&'static Row> {
 
 fn first_vendor_with(model: &str) -> Option<&'static Row> {
     let undated = undated(model);
-    table::all_rows()
-        .iter()
-        .filter(|row| row.model == model || row.model == undated)
-        .find(|row| table::kind(row.provider_type) == ProviderKind::Vendor)
+    table::vendors().map(table::rows).find_map(|rows| exact(rows, model).or_else(|| exact(rows, undated)))
 }
 
 /// Finds a row by the bare id at any provider, ignoring case; `gpt-oss:20b` matches `gpt-oss-20b`.
 fn anywhere(model: &str) -> Option<&'static Row> {
-    let bare = bare(model).replace(':', "-");
-    (!bare.is_empty())
-        .then(|| table::all_rows().iter().find(|row| self::bare(row.model).eq_ignore_ascii_case(&bare)))?
-}
-
-fn bare(model: &str) -> &str {
-    model.rsplit('/').next().unwrap_or(model)
+    let bare = table::bare(model).replace(':', "-");
+    (!bare.is_empty()).then(|| table::first_with_bare_id(&bare))?
 }
 
 /// Drops `-latest`, `@default` and dates such as `-20250514`, `-2024-08-06`, `@20240620`.

@@ -1,5 +1,6 @@
 //! The embedded data files, parsed once on first use into one table sorted by provider type and model id.
 
+use std::cmp::Ordering;
 use std::sync::{LazyLock, OnceLock};
 
 use domain::model::{Abilities, Mode, ModelFacts, Price, Tier};
@@ -14,7 +15,19 @@ static ROWS: LazyLock<Vec<Row>> = LazyLock::new(|| {
     rows.shrink_to_fit();
     rows
 });
-static RELATIONS: LazyLock<Vec<Relation>> = LazyLock::new(|| lines(VENDORS).filter_map(relation).collect());
+/// The rows in the order of their bare ids: ids are looked up at all providers whenever the routing table is
+/// compiled, once for each model of a host.
+static BY_BARE_ID: LazyLock<Vec<&'static Row>> = LazyLock::new(|| {
+    let mut rows: Vec<&'static Row> = ROWS.iter().collect();
+    // The sort is stable: of rows with the same bare id, the first provider type is found.
+    rows.sort_by(|left, right| compare_ignoring_case(bare(left.model), bare(right.model)));
+    rows
+});
+static RELATIONS: LazyLock<Vec<Relation>> = LazyLock::new(|| {
+    let mut relations: Vec<Relation> = lines(VENDORS).filter_map(relation).collect();
+    relations.sort_by_key(|relation| relation.provider_type);
+    relations
+});
 
 pub struct Row {
     pub provider_type: &'static str,
@@ -53,8 +66,32 @@ pub fn rows(provider_type: &str) -> &'static [Row] {
     &rows[start..start + length]
 }
 
+#[cfg(test)]
 pub fn all_rows() -> &'static [Row] {
     &ROWS
+}
+
+/// The first row with a bare id (`gpt-4o` in `openai/gpt-4o`), ignoring case.
+pub fn first_with_bare_id(id: &str) -> Option<&'static Row> {
+    let start = BY_BARE_ID.partition_point(|row| compare_ignoring_case(bare(row.model), id).is_lt());
+    BY_BARE_ID.get(start).copied().filter(|row| bare(row.model).eq_ignore_ascii_case(id))
+}
+
+/// The part of a model id after its last `/`.
+pub fn bare(model: &str) -> &str {
+    model.rsplit_once('/').map_or(model, |(_, bare)| bare)
+}
+
+fn compare_ignoring_case(left: &str, right: &str) -> Ordering {
+    left.bytes()
+        .map(|byte| byte.to_ascii_lowercase())
+        .cmp(right.bytes().map(|byte| byte.to_ascii_lowercase()))
+}
+
+/// The provider types that are vendors, in alphabetical order.
+pub fn vendors() -> impl Iterator<Item = &'static str> {
+    let vendors = RELATIONS.iter().filter(|relation| relation.kind == ProviderKind::Vendor);
+    vendors.map(|relation| relation.provider_type)
 }
 
 pub fn kind(provider_type: &str) -> ProviderKind {
@@ -186,12 +223,12 @@ mod tests {
         assert!(unreadable.is_empty(), "{unreadable:#?}");
         let unreadable: Vec<_> = lines(VENDORS).filter(|line| relation(line).is_none()).collect();
         assert!(unreadable.is_empty(), "{unreadable:#?}");
-        assert!(all_rows().len() > 1000);
+        assert!(ROWS.len() > 1000);
     }
 
     #[test]
     fn no_model_is_listed_twice() {
-        let twice: Vec<_> = all_rows()
+        let twice: Vec<_> = ROWS
             .windows(2)
             .filter(|pair| (pair[0].provider_type, pair[0].model) == (pair[1].provider_type, pair[1].model))
             .map(|pair| (pair[0].provider_type, pair[0].model))
@@ -200,8 +237,19 @@ mod tests {
     }
 
     #[test]
+    fn the_index_finds_the_first_row_of_each_bare_id() {
+        for row in all_rows() {
+            let id = bare(row.model).to_ascii_uppercase();
+            let first = all_rows().iter().find(|other| bare(other.model).eq_ignore_ascii_case(&id)).unwrap();
+            let found = first_with_bare_id(&id).unwrap();
+            assert_eq!((found.provider_type, found.model), (first.provider_type, first.model));
+        }
+        assert!(first_with_bare_id("zzz-unknown").is_none());
+    }
+
+    #[test]
     fn tiers_ascend() {
-        for price in all_rows().iter().filter_map(|row| row.facts.price.as_ref()) {
+        for price in ROWS.iter().filter_map(|row| row.facts.price.as_ref()) {
             assert!(price.tiers.is_sorted_by_key(|tier| tier.above_tokens));
         }
     }

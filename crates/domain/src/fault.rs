@@ -198,6 +198,11 @@ impl Fault {
         self.code == FaultCode::UpstreamAuthFailed
     }
 
+    /// True if a guardrail refused the request or the answer, or failed.
+    pub fn is_of_guardrail(&self) -> bool {
+        matches!(self.code, FaultCode::GuardrailBlocked | FaultCode::GuardrailError)
+    }
+
     #[must_use]
     pub fn blame(mut self, blame: Blame) -> Self {
         self.blame = blame;

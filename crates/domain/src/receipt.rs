@@ -2,6 +2,7 @@
 //! ledger.
 
 mod fields;
+mod guardrail_verdict;
 mod opening;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +12,7 @@ use crate::fault::FaultCode;
 use crate::money::{Cost, Nanos};
 use crate::receipt_fields;
 
+pub use guardrail_verdict::{GuardedSubject, GuardrailVerdict, Verdict};
 pub use opening::{Opening, OpeningField, OpeningRef};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -84,6 +86,9 @@ pub struct Audited {
     /// Hash of the conversation before the last turn of the model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<String>,
+    /// The verdicts of guardrails, those that allow included.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub guardrails: Vec<GuardrailVerdict>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub request_headers: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -123,6 +128,7 @@ impl Audited {
             reason: self.reason.clone(),
             thread: self.thread.clone(),
             parent: self.parent.clone(),
+            guardrails: self.guardrails.clone(),
             request_truncated: self.request_truncated,
             response_truncated: self.response_truncated,
             request_lossy: self.request_lossy,

@@ -5,10 +5,12 @@ pub mod auth_key;
 pub mod budget;
 pub mod budget_settings;
 pub mod combo;
+pub mod guardrail;
 pub mod model_override;
 pub mod model_price;
 pub mod pool;
 pub mod provider;
+pub mod workflow;
 
 use std::collections::BTreeMap;
 

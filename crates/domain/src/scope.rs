@@ -14,6 +14,7 @@ pub enum Area {
     Config,
     Console,
     Explain,
+    Guardrails,
     Metrics,
     ModelOverrides,
     ModelPricing,
@@ -22,6 +23,7 @@ pub enum Area {
     Providers,
     Runtime,
     Usage,
+    Workflows,
 }
 
 impl Area {
@@ -35,6 +37,7 @@ impl Area {
         Self::Config,
         Self::Console,
         Self::Explain,
+        Self::Guardrails,
         Self::Metrics,
         Self::ModelOverrides,
         Self::ModelPricing,
@@ -43,6 +46,7 @@ impl Area {
         Self::Providers,
         Self::Runtime,
         Self::Usage,
+        Self::Workflows,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -56,6 +60,7 @@ impl Area {
             Self::Config => "config",
             Self::Console => "console",
             Self::Explain => "explain",
+            Self::Guardrails => "guardrails",
             Self::Metrics => "metrics",
             Self::ModelOverrides => "model-overrides",
             Self::ModelPricing => "model-pricing",
@@ -64,6 +69,7 @@ impl Area {
             Self::Providers => "providers",
             Self::Runtime => "runtime",
             Self::Usage => "usage",
+            Self::Workflows => "workflows",
         }
     }
 }

@@ -42,6 +42,15 @@ impl UserPath {
         &self.0
     }
 
+    /// This path and those above it, the deepest first; the last one is `/`.
+    pub fn ancestors(&self) -> impl Iterator<Item = &str> {
+        std::iter::successors(Some(&*self.0), |path| match path.rfind('/') {
+            Some(0) if path.len() > 1 => Some("/"),
+            Some(end) if end > 0 => Some(&path[..end]),
+            _ => None,
+        })
+    }
+
     /// True if `other` is this path or below it.
     pub fn covers(&self, other: &Self) -> bool {
         let (own, other) = (&*self.0, &*other.0);
@@ -98,6 +107,14 @@ mod tests {
             let reason = UserPath::parse(&text).unwrap_err();
             assert!(reason.contains("500 bytes and 100 segments"), "{reason}");
         }
+    }
+
+    #[test]
+    fn ancestors_end_at_the_root() {
+        let of =
+            |text: &str| UserPath::parse(text).unwrap().ancestors().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(of("/team/app/user"), ["/team/app/user", "/team/app", "/team", "/"]);
+        assert_eq!(of("/"), ["/"]);
     }
 
     #[test]

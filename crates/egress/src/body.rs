@@ -11,7 +11,7 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 
 use crate::error::{EgressError, EgressErrorKind};
-use crate::http1::{Http1, Step};
+use crate::http1::Http1;
 use crate::http2::StreamLease;
 use crate::http2_stream::StreamSlot;
 use crate::origin::Origin;
@@ -29,31 +29,21 @@ pub struct InboundBody {
 }
 
 enum BodySource {
-    Http1 { incoming: Incoming, connection: Box<Http1>, origin: Arc<Origin> },
+    Http1 { connection: Box<Http1>, origin: Arc<Origin> },
     Http2 { slot: Arc<StreamSlot>, origin: Arc<Origin>, _lease: StreamLease },
     Ended,
 }
 
 impl InboundBody {
-    pub(crate) fn http1(incoming: Incoming, connection: Box<Http1>, origin: Arc<Origin>) -> Self {
-        Self { source: BodySource::Http1 { incoming, connection, origin }, trouble: None }
+    pub(crate) fn http1(connection: Box<Http1>, origin: Arc<Origin>) -> Self {
+        let mut body = Self { source: BodySource::Http1 { connection, origin }, trouble: None };
+        body.release_if_read();
+        body
     }
 
     pub(crate) fn http2(incoming: Incoming, lease: StreamLease, origin: Arc<Origin>) -> Self {
         let slot = lease.open.add(incoming, origin.tick());
         Self { source: BodySource::Http2 { slot, origin, _lease: lease }, trouble: None }
-    }
-
-    /// Releases the connection at once if the response has no body.
-    pub(crate) async fn settle_if_empty(mut self) -> Self {
-        if self.is_read_out() {
-            poll_fn(|context| {
-                self.finish(context);
-                Poll::Ready(())
-            })
-            .await;
-        }
-        self
     }
 
     pub fn is_end(&self) -> bool {
@@ -80,6 +70,9 @@ impl InboundBody {
         if announced > limit as u64 {
             return Err(too_large());
         }
+        if let BodySource::Http1 { connection, .. } = &mut self.source {
+            connection.buffer_body(&mut so_far).await?;
+        }
         let mut merged = Merged::default();
         while let Some(frame) = poll_fn(|context| Pin::new(&mut self).poll_frame(context)).await {
             let Ok(data) = frame?.into_data() else { continue };
@@ -93,37 +86,35 @@ impl InboundBody {
     }
 
     fn gather(&mut self, context: &mut Context<'_>) -> Poll<Gathered> {
-        let mut merged = Merged::default();
-        let polled = match &mut self.source {
-            BodySource::Http1 { incoming, connection, .. } => {
-                connection.poll_with(context, |context| step(poll_incoming(incoming, context), &mut merged))
+        match &mut self.source {
+            BodySource::Http1 { connection, .. } => {
+                connection.poll_body(context).map(|outcome| match outcome {
+                    Ok(data) => {
+                        let end = if connection.is_body_read() { End::Finished } else { End::More };
+                        Gathered { data, end }
+                    }
+                    Err(error) => Gathered { data: Bytes::new(), end: End::Broken(error) },
+                })
             }
-            BodySource::Http2 { slot, origin, .. } => loop {
-                match step(slot.poll_frame(context, origin.tick()), &mut merged) {
-                    Step::Progress => {}
-                    Step::Starved => break Poll::Pending,
-                    Step::Done(end) => break Poll::Ready(end),
-                }
-            },
-            BodySource::Ended => Poll::Ready(End::Finished),
-        };
-        match polled {
-            Poll::Ready(end) => Poll::Ready(Gathered { data: merged.into_bytes(), end }),
-            Poll::Pending if merged.len() > 0 => {
-                Poll::Ready(Gathered { data: merged.into_bytes(), end: End::More })
+            BodySource::Http2 { slot, origin, .. } => {
+                gather_frames(|| slot.poll_frame(context, origin.tick()))
             }
-            Poll::Pending => Poll::Pending,
+            BodySource::Ended => Poll::Ready(Gathered { data: Bytes::new(), end: End::Finished }),
         }
     }
 
-    fn is_read_out(&self) -> bool {
-        matches!(&self.source, BodySource::Http1 { incoming, .. } if incoming.is_end_stream())
+    /// Returns the connection to the pool once the whole response is read. A reader that counts bytes against
+    /// `Content-Length` does not poll again for the end.
+    fn release_if_read(&mut self) {
+        if matches!(&self.source, BodySource::Http1 { connection, .. } if connection.is_body_read()) {
+            self.finish();
+        }
     }
 
-    fn finish(&mut self, context: &mut Context<'_>) {
-        if let BodySource::Http1 { mut connection, origin, .. } =
+    fn finish(&mut self) {
+        if let BodySource::Http1 { mut connection, origin } =
             std::mem::replace(&mut self.source, BodySource::Ended)
-            && connection.poll_reusable(context)
+            && connection.is_reusable()
         {
             origin.check_in(connection);
         }
@@ -143,11 +134,8 @@ impl Body for InboundBody {
         }
         let Poll::Ready(Gathered { data, end }) = self.gather(context) else { return Poll::Pending };
         match end {
-            // A reader that counts bytes against `Content-Length` does not poll again for the end, so release the
-            // connection now.
-            End::More if self.is_read_out() => self.finish(context),
             End::More => {}
-            End::Finished => self.finish(context),
+            End::Finished => self.finish(),
             End::Broken(error) => {
                 self.source = BodySource::Ended;
                 if data.is_empty() {
@@ -166,7 +154,9 @@ impl Body for InboundBody {
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            BodySource::Http1 { incoming, .. } => incoming.size_hint(),
+            BodySource::Http1 { connection, .. } => {
+                connection.body_length().map_or_else(SizeHint::default, SizeHint::with_exact)
+            }
             BodySource::Http2 { slot, .. } => slot.size_hint(),
             BodySource::Ended if self.trouble.is_none() => SizeHint::with_exact(0),
             BodySource::Ended => SizeHint::default(),
@@ -187,23 +177,27 @@ enum End {
 
 type PolledFrame = Poll<Option<Result<Frame<Bytes>, EgressError>>>;
 
-fn poll_incoming(incoming: &mut Incoming, context: &mut Context<'_>) -> PolledFrame {
-    Pin::new(incoming).poll_frame(context).map_err(|error| EgressError::exchange(&error))
-}
-
-fn step(polled: PolledFrame, merged: &mut Merged) -> Step<End> {
-    match polled {
-        Poll::Pending => Step::Starved,
-        Poll::Ready(None) => Step::Done(End::Finished),
-        Poll::Ready(Some(Err(error))) => Step::Done(End::Broken(error)),
-        Poll::Ready(Some(Ok(frame))) => {
-            // Trailers are not forwarded.
-            let Ok(data) = frame.into_data() else { return Step::Progress };
-            let large = data.len() >= LARGE_FRAME;
-            merged.push(data, 0);
-            if large || merged.len() >= MERGE_LIMIT { Step::Done(End::More) } else { Step::Progress }
+/// Merges the frames that are available.
+fn gather_frames(mut poll_frame: impl FnMut() -> PolledFrame) -> Poll<Gathered> {
+    let mut merged = Merged::default();
+    let end = loop {
+        match poll_frame() {
+            Poll::Pending if merged.len() == 0 => return Poll::Pending,
+            Poll::Pending => break End::More,
+            Poll::Ready(None) => break End::Finished,
+            Poll::Ready(Some(Err(error))) => break End::Broken(error),
+            Poll::Ready(Some(Ok(frame))) => {
+                // Trailers are not forwarded.
+                let Ok(data) = frame.into_data() else { continue };
+                let large = data.len() >= LARGE_FRAME;
+                merged.push(data, 0);
+                if large || merged.len() >= MERGE_LIMIT {
+                    break End::More;
+                }
+            }
         }
-    }
+    };
+    Poll::Ready(Gathered { data: merged.into_bytes(), end })
 }
 
 /// Merges frames: a single frame is kept without copying; from the second one on they are copied together.

@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use domain::clock::Clock;
 use futures_util::future::join_all;
-use http::{HeaderMap, Response, StatusCode};
-use hyper::body::Incoming;
+use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use tokio_util::task::TaskTracker;
 
@@ -119,7 +118,7 @@ impl Egress {
     ) -> Result<Inbound, EgressError> {
         let origin = &destination.origin;
         let started = origin.tick();
-        if let Some(connection) = origin.check_out().await {
+        if let Some(connection) = origin.check_out() {
             match exchange_http1(connection, prepared.clone(), origin).await {
                 Err(failure) if repeatable && prepared.is_whole() && self.is_stale(&failure, started) => {}
                 outcome => return outcome.map_err(|failure| failure.error),
@@ -227,10 +226,9 @@ async fn exchange_http1(
     prepared: Prepared,
     origin: &Arc<Origin>,
 ) -> Result<Inbound, Failure> {
-    let request = prepared.into_http1(origin).map_err(unsendable)?;
-    let answer = connection.exchange(request).await?;
-    let inbound = inbound(answer, |incoming| InboundBody::http1(incoming, connection, Arc::clone(origin)));
-    Ok(Inbound { body: inbound.body.settle_if_empty().await, ..inbound })
+    let head = connection.exchange(prepared.into_http1(origin)).await?;
+    let body = InboundBody::http1(connection, Arc::clone(origin));
+    Ok(Inbound { status: head.status, headers: head.headers, body })
 }
 
 async fn exchange_http2(
@@ -238,16 +236,8 @@ async fn exchange_http2(
     prepared: Prepared,
     origin: &Arc<Origin>,
 ) -> Result<Inbound, Failure> {
-    let request = prepared.into_http2(origin).map_err(unsendable)?;
-    let answer = lease.exchange(request).await?;
-    Ok(inbound(answer, |incoming| InboundBody::http2(incoming, lease, Arc::clone(origin))))
-}
-
-fn inbound(answer: Response<Incoming>, body: impl FnOnce(Incoming) -> InboundBody) -> Inbound {
-    let (head, incoming) = answer.into_parts();
-    Inbound { status: head.status, headers: head.headers, body: body(incoming) }
-}
-
-fn unsendable(error: EgressError) -> Failure {
-    Failure { error, silent: false }
+    let request = prepared.into_http2(origin).map_err(|error| Failure { error, silent: false })?;
+    let (head, incoming) = lease.exchange(request).await?.into_parts();
+    let body = InboundBody::http2(incoming, lease, Arc::clone(origin));
+    Ok(Inbound { status: head.status, headers: head.headers, body })
 }

@@ -37,7 +37,7 @@ impl Dialer {
     /// Opens a new HTTP/1.1 connection.
     pub(crate) async fn dial_http1(&self, destination: &Destination) -> Result<Box<Http1>, EgressError> {
         let limit = self.limit(destination);
-        let dialling = async { Http1::new(self.open(&destination.origin, limit, false).await?).await };
+        let dialling = async { Ok(Http1::new(self.open(&destination.origin, limit, false).await?)) };
         timeout(limit, dialling).await.unwrap_or_else(|_| Err(EgressError::connect_timeout()))
     }
 
@@ -59,7 +59,7 @@ impl Dialer {
         let _turn = loop {
             if origin.settled_on_http1() {
                 let stream = self.open(origin, limit, false).await?;
-                return Http1::new(stream).await.map(Dialled::Http1);
+                return Ok(Dialled::Http1(Http1::new(stream)));
             }
             match origin.http2.turn() {
                 Turn::Stream(lease) => return Ok(Dialled::Http2(lease)),
@@ -71,7 +71,7 @@ impl Dialer {
         let stream = self.open(origin, limit, true).await?;
         if !stream.negotiated_http2() {
             origin.settle_on_http1();
-            return Http1::new(stream).await.map(Dialled::Http1);
+            return Ok(Dialled::Http1(Http1::new(stream)));
         }
         let connection = Http2::new(stream, &self.tasks).await?;
         let lease = connection.lease().ok_or_else(EgressError::overloaded)?;

@@ -91,6 +91,18 @@ impl EgressError {
         Self::new(EgressErrorKind::NotRead, "HTTP/2 stream reset because its data was not read")
     }
 
+    /// The source of a streamed request body failed.
+    pub(crate) fn request_body(error: &(dyn std::error::Error + 'static)) -> Self {
+        match error.downcast_ref::<io::Error>() {
+            Some(error) => Self::broken(error),
+            None => Self::new(EgressErrorKind::Closed, "connection closed"),
+        }
+    }
+
+    pub(crate) fn request_length() -> Self {
+        Self::new(EgressErrorKind::Closed, "the request's body does not have the announced length")
+    }
+
     pub(crate) fn connect_timeout() -> Self {
         Self::new(EgressErrorKind::ConnectTimeout, "timed out connecting")
     }
@@ -151,7 +163,8 @@ impl EgressError {
         }
     }
 
-    fn broken(error: &io::Error) -> Self {
+    /// Classifies an error of the socket of an open connection.
+    pub(crate) fn broken(error: &io::Error) -> Self {
         use EgressErrorKind::{Closed, Protocol, Reset};
         let kind = match error.kind() {
             io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted | io::ErrorKind::BrokenPipe => {

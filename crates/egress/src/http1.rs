@@ -1,26 +1,54 @@
-//! An HTTP/1.1 connection that is driven inline by the task that waits for its response.
+//! An HTTP/1.1 connection, driven by the task that waits for its response.
+//!
+//! It is written here and not taken from a library because the response to a call passes through it: a library hands
+//! each chunk of a stream from its connection to its body through a channel, which costs more than all other work on
+//! the chunk. Here all chunks that one read returns become one slice of the read buffer.
 
-use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
+mod body_decoder;
+mod request_writer;
+mod response_head;
 
-use http::{Request, Response};
-use hyper::body::Incoming;
-use hyper::client::conn::http1::{Builder, Connection, SendRequest};
-use hyper_util::rt::TokioIo;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker, ready};
 
-use crate::error::EgressError;
-use crate::outgoing::OutgoingBody;
-use crate::signal::Signal;
-use crate::transport::{Stream, Transport};
+use bytes::{Bytes, BytesMut};
+use http::Method;
+use tokio::io::{AsyncRead as _, ReadBuf};
+use tokio_util::io::poll_read_buf;
+
+use crate::error::{EgressError, EgressErrorKind};
+use crate::transport::Stream;
+use body_decoder::{BodyDecoder, Malformed};
+pub(crate) use request_writer::Http1Request;
+use request_writer::{RequestWriter, WriteError};
+use response_head::HeadParser;
+pub(crate) use response_head::ResponseHead;
+
+/// The space for one read. A read that fills it is followed by another.
+const READ_SIZE: usize = 8 * 1024;
+/// The least space that is worth a read; with less the buffer is extended.
+const MIN_SPACE: usize = 1024;
+/// Reading stops at this size, and the bytes are passed on.
+const READ_LIMIT: usize = 64 * 1024;
+/// Bodies of a known length up to this size are read into one buffer.
+const WHOLE_LIMIT: u64 = 1 << 20;
 
 pub(crate) struct Http1 {
-    sender: SendRequest<OutgoingBody>,
-    /// `None` once the connection has ended.
-    connection: Option<Connection<TokioIo<Transport>, OutgoingBody>>,
-    signal: Arc<Signal>,
-    waker: Waker,
+    stream: Stream,
+    buffer: BytesMut,
+    /// The request, until the next one.
+    writer: Option<RequestWriter>,
+    decoder: BodyDecoder,
+    /// The upstream keeps the connection open after the response.
+    keep_alive: bool,
+    /// Bytes of the current response have arrived.
+    received: bool,
+    /// An error that occurred after bytes were read; reported by the next read.
+    read_error: Option<io::Error>,
+    /// The upstream closed the connection before the request was written.
+    write_error: Option<EgressError>,
     /// The runtime whose reactor the socket is registered with.
     home: tokio::runtime::Id,
 }
@@ -32,92 +60,182 @@ pub(crate) struct Failure {
 }
 
 impl Http1 {
-    pub(crate) async fn new(stream: Stream) -> Result<Box<Self>, EgressError> {
-        let signal = Arc::new(Signal::default());
-        let transport = Transport { stream, signal: Arc::clone(&signal), reader: None };
-        // Keep hyper's default limit of 100 headers: with any other limit it allocates the header list on the heap for
-        // every response.
-        let (sender, connection) = Builder::new()
-            .handshake(TokioIo::new(transport))
-            .await
-            .map_err(|error| EgressError::exchange(&error))?;
-        let waker = signal.waker();
-        let home = tokio::runtime::Handle::current().id();
-        Ok(Box::new(Self { sender, connection: Some(connection), signal, waker, home }))
+    pub(crate) fn new(stream: Stream) -> Box<Self> {
+        Box::new(Self {
+            stream,
+            buffer: BytesMut::new(),
+            writer: None,
+            decoder: BodyDecoder::Ended,
+            keep_alive: true,
+            received: false,
+            read_error: None,
+            write_error: None,
+            home: tokio::runtime::Handle::current().id(),
+        })
     }
 
     pub(crate) fn home(&self) -> tokio::runtime::Id {
         self.home
     }
 
-    pub(crate) async fn exchange(
-        &mut self,
-        request: Request<OutgoingBody>,
-    ) -> Result<Response<Incoming>, Failure> {
-        self.signal.clear_received();
-        let mut answer = pin!(self.sender.try_send_request(request));
-        let connection = &mut self.connection;
-        let (signal, waker) = (&self.signal, &self.waker);
-        let outcome = poll_fn(|context| {
-            signal.enter(context);
-            signal.forget_missed();
-            advance(connection, waker);
-            // Only the connection, polled just above, can complete the response, so this poll needs no waker.
-            let polled = answer.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-            signal.leave(polled.is_pending());
-            polled
-        })
-        .await;
-        outcome.map_err(|failure| Failure {
-            error: EgressError::exchange(failure.error()),
-            silent: !self.signal.has_received(),
-        })
+    /// Sends a request and returns the head of its response. The body of the request may still be under way.
+    pub(crate) async fn exchange(&mut self, request: Http1Request) -> Result<ResponseHead, Failure> {
+        let method = request.method.clone();
+        self.received = false;
+        // Until the response says otherwise: an exchange that is given up leaves the connection in an unknown state.
+        self.keep_alive = false;
+        self.writer = Some(RequestWriter::new(request));
+        let mut parser = HeadParser::default();
+        let outcome = poll_fn(|context| self.poll_exchange(context, &mut parser, &method)).await;
+        outcome.map_err(|error| Failure { error, silent: !self.received })
     }
 
-    /// Alternates between driving the connection and running `step` on its output, until `step` is done or starved.
-    pub(crate) fn poll_with<T>(
+    fn poll_exchange(
         &mut self,
         context: &mut Context<'_>,
-        mut step: impl FnMut(&mut Context<'_>) -> Step<T>,
-    ) -> Poll<T> {
-        self.signal.enter(context);
-        let mut noop = Context::from_waker(Waker::noop());
-        let polled = loop {
-            self.signal.forget_missed();
-            advance(&mut self.connection, &self.waker);
-            match step(&mut noop) {
-                Step::Progress => {}
-                Step::Starved => break Poll::Pending,
-                Step::Done(value) => break Poll::Ready(value),
+        parser: &mut HeadParser,
+        method: &Method,
+    ) -> Poll<Result<ResponseHead, EgressError>> {
+        self.send_rest(context)?;
+        loop {
+            if let Some(mut head) = parser.parse(&mut self.buffer, method)? {
+                self.decoder = std::mem::replace(&mut head.body, BodyDecoder::Ended);
+                self.keep_alive = head.keep_alive && self.write_error.is_none();
+                return Poll::Ready(Ok(head));
             }
-        };
-        self.signal.leave(polled.is_pending());
-        polled
+            let count = match ready!(self.poll_fill(context)) {
+                Ok(count) => count,
+                Err(error) => return Poll::Ready(Err(self.write_error.take().unwrap_or(error))),
+            };
+            if count == 0 {
+                return Poll::Ready(Err(self.write_error.take().unwrap_or_else(incomplete)));
+            }
+        }
     }
 
-    /// Drives the connection once; true if it can take another request.
-    pub(crate) fn poll_reusable(&mut self, context: &mut Context<'_>) -> bool {
-        self.signal.enter(context);
-        advance(&mut self.connection, &self.waker);
-        self.signal.leave(false);
-        self.signal.detach();
-        self.connection.is_some() && self.sender.is_ready()
+    /// The next bytes of the body; empty at its end.
+    pub(crate) fn poll_body(&mut self, context: &mut Context<'_>) -> Poll<Result<Bytes, EgressError>> {
+        self.send_rest(context)?;
+        loop {
+            let data = self.decoder.decode(&mut self.buffer).map_err(|Malformed| malformed())?;
+            if !data.is_empty() || self.decoder.is_ended() {
+                return Poll::Ready(Ok(data));
+            }
+            if ready!(self.poll_fill(context))? == 0 && !self.decoder.end() {
+                return Poll::Ready(Err(incomplete()));
+            }
+        }
+    }
+
+    /// Reads a body of known length into one buffer, so that `poll_body` returns it in one piece. Does nothing for
+    /// other bodies. `so_far` is called with the number of bytes received.
+    pub(crate) async fn buffer_body(&mut self, mut so_far: impl FnMut(usize)) -> Result<(), EgressError> {
+        let BodyDecoder::Length(length @ ..=WHOLE_LIMIT) = self.decoder else { return Ok(()) };
+        let length = usize::try_from(length).unwrap_or(usize::MAX);
+        loop {
+            so_far(self.buffer.len().min(length));
+            let Some(missing) = length.checked_sub(self.buffer.len()).filter(|missing| *missing > 0) else {
+                return Ok(());
+            };
+            // One byte more than announced: a read that does not fill the buffer needs no second one to see that
+            // nothing else has arrived.
+            self.buffer.reserve(missing + 1);
+            let fill = |context: &mut Context<'_>| {
+                self.send_rest(context)?;
+                self.poll_fill(context)
+            };
+            if poll_fn(fill).await? == 0 {
+                return Err(incomplete());
+            }
+        }
+    }
+
+    pub(crate) fn body_length(&self) -> Option<u64> {
+        match self.decoder {
+            BodyDecoder::Length(length) => Some(length),
+            BodyDecoder::Ended => Some(0),
+            BodyDecoder::Chunked(_) | BodyDecoder::UntilClose => None,
+        }
+    }
+
+    pub(crate) fn is_body_read(&self) -> bool {
+        self.decoder.is_ended()
+    }
+
+    /// Whether the connection can take another request: both messages are complete, and nothing followed them.
+    pub(crate) fn is_reusable(&mut self) -> bool {
+        self.keep_alive
+            && self.decoder.is_ended()
+            && self.buffer.is_empty()
+            && self.writer.as_ref().is_none_or(RequestWriter::is_done)
+            && self.is_idle()
+    }
+
+    /// Releases what an idle connection does not need. The buffer may be part of a large allocation.
+    pub(crate) fn rest(&mut self) {
+        self.writer = None;
+        self.buffer = BytesMut::new();
+    }
+
+    /// Whether the upstream has kept the connection open without sending anything; bytes that nobody asked for make it
+    /// useless. Also replaces the waker of the task that used the connection last.
+    pub(crate) fn is_idle(&mut self) -> bool {
+        let mut byte = [0];
+        let mut buffer = ReadBuf::new(&mut byte);
+        Pin::new(&mut self.stream)
+            .poll_read(&mut Context::from_waker(Waker::noop()), &mut buffer)
+            .is_pending()
+    }
+
+    /// Continues to write the request. An error of the connection is kept: an upstream may respond and close before it
+    /// has read the whole request, so the reader decides.
+    fn send_rest(&mut self, context: &mut Context<'_>) -> Result<(), EgressError> {
+        let Some(writer) = self.writer.as_mut().filter(|writer| !writer.is_done()) else { return Ok(()) };
+        let Poll::Ready(Err(error)) = writer.poll_write(&mut self.stream, context) else { return Ok(()) };
+        self.writer = None;
+        self.keep_alive = false;
+        match error {
+            WriteError::Connection(error) if error.kind() == EgressErrorKind::Reset => {
+                self.write_error = Some(error);
+                Ok(())
+            }
+            WriteError::Connection(error) | WriteError::Body(error) => Err(error),
+        }
+    }
+
+    /// Reads what has arrived; zero at the end of the connection.
+    fn poll_fill(&mut self, context: &mut Context<'_>) -> Poll<Result<usize, EgressError>> {
+        if let Some(error) = self.read_error.take() {
+            return Poll::Ready(Err(EgressError::broken(&error)));
+        }
+        let before = self.buffer.len();
+        loop {
+            if self.buffer.capacity() - self.buffer.len() < MIN_SPACE {
+                self.buffer.reserve(READ_SIZE);
+            }
+            let space = self.buffer.capacity() - self.buffer.len();
+            match poll_read_buf(Pin::new(&mut self.stream), context, &mut self.buffer) {
+                Poll::Ready(Ok(count)) if count == space && self.buffer.len() < READ_LIMIT => {}
+                Poll::Ready(Err(error)) if self.buffer.len() == before => {
+                    return Poll::Ready(Err(EgressError::broken(&error)));
+                }
+                Poll::Pending if self.buffer.len() == before => return Poll::Pending,
+                Poll::Ready(Err(error)) => {
+                    self.read_error = Some(error);
+                    break;
+                }
+                Poll::Ready(Ok(_)) | Poll::Pending => break,
+            }
+        }
+        self.received |= self.buffer.len() > before;
+        Poll::Ready(Ok(self.buffer.len() - before))
     }
 }
 
-pub(crate) enum Step<T> {
-    Progress,
-    Starved,
-    Done(T),
+fn incomplete() -> EgressError {
+    EgressError::new(EgressErrorKind::Closed, "connection closed before the answer was complete")
 }
 
-fn advance(connection: &mut Option<Connection<TokioIo<Transport>, OutgoingBody>>, waker: &Waker) {
-    let ended = match connection {
-        // The result is not needed: errors are reported through the response future or the body.
-        Some(live) => Pin::new(live).poll(&mut Context::from_waker(waker)).is_ready(),
-        None => false,
-    };
-    if ended {
-        *connection = None;
-    }
+fn malformed() -> EgressError {
+    EgressError::new(EgressErrorKind::Protocol, "the answer's body is malformed")
 }

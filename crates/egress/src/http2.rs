@@ -55,7 +55,7 @@ impl Http2 {
     /// Creates a connection and waits for the peer's SETTINGS, so that its stream limit is known.
     pub(crate) async fn new(stream: Stream, tasks: &TaskTracker) -> Result<Self, EgressError> {
         let reader = Arc::new(AtomicWaker::new());
-        let transport = Transport { stream, signal: Default::default(), reader: Some(Arc::clone(&reader)) };
+        let transport = Transport { stream, reader: Arc::clone(&reader) };
         let (sender, connection) = Builder::new(Tracked(tasks.clone()))
             .timer(TokioTimer::new())
             .initial_stream_window_size(STREAM_WINDOW)

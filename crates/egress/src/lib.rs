@@ -20,7 +20,6 @@ mod outgoing;
 mod proxy;
 mod request;
 mod segmented_body;
-mod signal;
 #[cfg(test)]
 mod tests;
 mod tls;

@@ -1,9 +1,7 @@
 //! Origins: a scheme, host and port with its route and connection pools.
 
-use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::task::Poll;
 use std::time::Duration;
 
 use domain::clock::Clock;
@@ -131,19 +129,17 @@ impl Origin {
     }
 
     /// Takes the most recently used connection that is still open; closed ones are dropped.
-    pub(crate) async fn check_out(&self) -> Option<Box<Http1>> {
-        poll_fn(|context| {
-            while let Some(mut connection) = self.idle.pop(self.clock.tick(), self.idle_timeout) {
-                if connection.poll_reusable(context) {
-                    return Poll::Ready(Some(connection));
-                }
+    pub(crate) fn check_out(&self) -> Option<Box<Http1>> {
+        while let Some(mut connection) = self.idle.pop(self.clock.tick(), self.idle_timeout) {
+            if connection.is_idle() {
+                return Some(connection);
             }
-            Poll::Ready(None)
-        })
-        .await
+        }
+        None
     }
 
-    pub(crate) fn check_in(&self, connection: Box<Http1>) {
+    pub(crate) fn check_in(&self, mut connection: Box<Http1>) {
+        connection.rest();
         self.idle.push(connection, self.clock.tick(), self.idle_timeout, self.max_idle);
     }
 

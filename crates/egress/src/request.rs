@@ -6,11 +6,12 @@ use http::header::{
     CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderName, HeaderValue, PROXY_AUTHORIZATION,
     TRANSFER_ENCODING,
 };
-use http::uri::{PathAndQuery, Uri};
+use http::uri::PathAndQuery;
 use http::{Method, Request};
 
 use crate::destination::Destination;
 use crate::error::EgressError;
+use crate::http1::Http1Request;
 use crate::origin::Origin;
 use crate::outgoing::{Held, OutboundBody, OutgoingBody};
 use crate::proxy::Route;
@@ -82,31 +83,29 @@ impl Prepared {
         self.body.is_whole()
     }
 
-    pub(crate) fn into_http1(self, origin: &Origin) -> Result<Request<OutgoingBody>, EgressError> {
-        let mut headers = HeaderMap::clone(&self.headers.0);
-        headers.insert(HOST, origin.host_header().clone());
-        let uri = match origin.route() {
+    pub(crate) fn into_http1(self, origin: &Origin) -> Http1Request {
+        let (origin_form, body) = (self.target.as_str(), self.body.into_body());
+        let mut request = match origin.route() {
             Route::Forward(proxy) => {
+                let absolute_form = [origin.scheme(), "://", origin.authority(), origin_form];
+                let mut request = Http1Request::new(self.method, &absolute_form, body);
                 if let Some(value) = &proxy.authorization {
-                    headers.insert(PROXY_AUTHORIZATION, value.clone());
+                    request.add_header(PROXY_AUTHORIZATION.as_str(), value.as_bytes());
                 }
-                origin.absolute(self.target)?
+                request
             }
-            Route::Direct | Route::Tunnel(_) => Uri::from(self.target),
+            Route::Direct | Route::Tunnel(_) => Http1Request::new(self.method, &[origin_form], body),
         };
-        Ok(build(self.method, uri, headers, self.body))
+        request.add_header(HOST.as_str(), origin.host_header().as_bytes());
+        request.add_headers(&self.headers.0);
+        request
     }
 
     pub(crate) fn into_http2(self, origin: &Origin) -> Result<Request<OutgoingBody>, EgressError> {
-        let uri = origin.absolute(self.target)?;
-        Ok(build(self.method, uri, HeaderMap::clone(&self.headers.0), self.body))
+        let mut request = Request::new(self.body.into_body());
+        *request.method_mut() = self.method;
+        *request.uri_mut() = origin.absolute(self.target)?;
+        *request.headers_mut() = HeaderMap::clone(&self.headers.0);
+        Ok(request)
     }
-}
-
-fn build(method: Method, uri: Uri, headers: HeaderMap, body: Held) -> Request<OutgoingBody> {
-    let mut request = Request::new(body.into_body());
-    *request.method_mut() = method;
-    *request.uri_mut() = uri;
-    *request.headers_mut() = headers;
-    request
 }

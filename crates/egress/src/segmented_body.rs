@@ -23,6 +23,12 @@ impl Rope {
         Self { parts: parts.into(), part: 0, offset: 0, remaining }
     }
 
+    /// The same bytes between two others.
+    pub(crate) fn enclosed(mut self, before: Bytes, after: Bytes) -> Self {
+        let rest = self.copy_to_bytes(self.remaining);
+        Self::new(vec![before, rest, after])
+    }
+
     pub(crate) fn into_body(self) -> RopeBody {
         RopeBody { rope: (self.remaining > 0).then_some(self) }
     }

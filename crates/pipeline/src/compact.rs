@@ -34,6 +34,7 @@ where
     let outcome = async {
         let prepared = prepare(gateway, &arrival, body, &mut ticket, SelectionMode::DryRun).await?;
         served(&prepared.plan)?;
+        refuse_filtered(&mut ticket)?;
         // Forwarded as received: this operation has no output limit.
         let request = prepared.call.request.clone();
         let (prepared, reservation) = admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
@@ -66,6 +67,21 @@ where
         }
         Err(fault) => Err(ticket.refuse(fault)),
     }
+}
+
+/// Refuses the call if its answer would have to be inspected or changed, which it cannot be.
+fn refuse_filtered(ticket: &mut Ticket) -> Result<(), Fault> {
+    let restores = ticket.context.placeholders().is_some();
+    let guardrails = ticket.context.guardrails().cloned();
+    let Some(guardrails) = guardrails else { return Ok(()) };
+    let restoring = guardrails.restoring().filter(|_| restores);
+    if let Some(name) = guardrails.enforced_on_answers().or(restoring) {
+        return Err(fault::guardrail_blocked(name, "kind of call, whose answer is not inspected"));
+    }
+    if !guardrails.record.is_empty() {
+        ticket.audit.omit_answer();
+    }
+    Ok(())
 }
 
 /// The first target and its path for responses; an error if it does not support compaction.

@@ -288,6 +288,7 @@ fn conclude(
             }
         }
         Err(fault) => {
+            ticket.audit.record_verdicts(progress.verdicts().to_vec());
             cool(&deployment, fault, now, alone);
             ticket.receipt.refused();
             if let Some(loss) = progress.loss() {

@@ -22,11 +22,15 @@ use crate::budgets::BudgetScope;
 use crate::call::arrival::{self, Arrival};
 use crate::call::authenticate;
 use crate::call::context::CallContext;
+use crate::call::effective_policy::EffectivePolicy;
 use crate::call::receive::{self, Call};
 use crate::dispatch;
 use crate::gateway::Gateway;
+use crate::guardrails::{RequestChanges, inspect_request};
+use crate::inspect;
 use crate::routing::choose::{Ranked, SelectionContext, SelectionMode};
 use crate::routing::resolve::access::Access;
+use crate::routing::resolve::trail::Trail as _;
 use crate::routing::resolve::{self, Plan};
 use crate::routing::routes::Deployment;
 use crate::snapshot::Snapshot;
@@ -34,8 +38,8 @@ use crate::{budgets, rate_limit, responses};
 
 pub use caller_limits::limits_and_budgets;
 pub use view::{
-    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, Explanation, LimitView, PrincipalView, Refusal,
-    RequestView, Resolution, UpstreamRequest,
+    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, ExplainedGuardrails, ExplainedWorkflow,
+    Explanation, LimitView, PrincipalView, Refusal, RequestView, Resolution, UpstreamRequest,
 };
 
 /// A request to be explained.
@@ -140,8 +144,18 @@ impl Explainer<'_> {
         let resolved = resolve::resolve(&asking, &mut steps);
         let error = resolved.as_ref().err().map(into_view::refusal);
         explanation.resolution = Some(Resolution { steps, error });
-        let mut ranked = resolved?.ranked(&selection);
-        context.resolve_policy(&call);
+        let resolved = resolved?;
+        let workflow = context.resolve_policy(&call, &resolved.primary().target, &user_path);
+        explanation.workflow = into_view::workflow(&context);
+        workflow?;
+        call = self.inspect(call, &mut context, explanation)?;
+        let policy = context.policy();
+        if let (Some(resolution), Some(workflow)) = (&mut explanation.resolution, context.workflow())
+            && !policy.features.fallback
+        {
+            resolution.steps.note("workflow", || format!("'{}' allows no fallback", workflow.id));
+        }
+        let mut ranked = resolved.with_options(&policy.routing, policy.features.fallback).ranked(&selection);
         let (call, unaffordable) =
             self.afford(call, &mut ranked, (&principal, user_path), &context, explanation)?;
         let plan = plan_of(&ranked);
@@ -152,6 +166,33 @@ impl Explainer<'_> {
             Some(fault) => Err(refused(fault, explanation)),
             None => Ok(()),
         }
+    }
+
+    /// Runs the guardrails of the request. Returns the call as they change it.
+    fn inspect(
+        &self,
+        mut call: Box<Call>,
+        context: &mut CallContext,
+        explanation: &mut Explanation,
+    ) -> Result<Box<Call>, Fault> {
+        let Some(guardrails) = context.guardrails().cloned() else { return Ok(call) };
+        inspect::refuse_uninspectable_answer(&call, guardrails.enforced_on_answers(), &guardrails)?;
+        let request = inspect::to_inspect(&call);
+        let inspection = inspect_request(&guardrails.request, request, &context.placeholder_key());
+        explanation.guardrails = Some(into_view::guardrails(&guardrails, inspection.verdicts));
+        let RequestChanges { history, placeholders } = inspection.outcome?;
+        let restoring = guardrails.restoring().filter(|_| !placeholders.is_empty());
+        inspect::refuse_uninspectable_answer(&call, restoring, &guardrails)?;
+        if let Some(body) = inspection.body {
+            let limit = self.gateway.policy.body_limit;
+            if body.len() as u64 > limit {
+                return Err(domain::fault::request_too_large(limit));
+            }
+            call = call.change_request(receive::parse_here(body, self.arrival)?);
+        }
+        inspect::set_history(&mut call, history);
+        context.set_placeholders(placeholders);
+        Ok(call)
     }
 
     /// Checks the budgets on the path. Returns the call as it would be sent, and the error if it is refused.
@@ -174,6 +215,10 @@ impl Explainer<'_> {
                 exceeded.map_or(Ok(()), Err)
             })
         };
+        if !context.policy().features.budget {
+            explanation.budgets = Some(Vec::new());
+            return Ok((call, None));
+        }
         match budgets::budgeted(&gateway.budgets, context.fail_closed_at(), || scope.clone()) {
             Ok(Some(_)) => {}
             Ok(None) => {
@@ -196,7 +241,7 @@ impl Explainer<'_> {
                 gateway.clock.now(),
             ));
             if let Some((selector, cheaper)) =
-                self.downgraded(&call, principal, &scope, &does_not_fit.exceeded)
+                self.downgraded(&call, principal, &scope, &does_not_fit.exceeded, context.policy())
             {
                 let fits = look(&plan_of(&cheaper), explanation);
                 if fits.is_ok() {
@@ -218,11 +263,13 @@ impl Explainer<'_> {
         principal: &Principal,
         scope: &BudgetScope,
         exceeded: &budgets::Exceeded,
+        policy: &EffectivePolicy,
     ) -> Option<(String, Vec<Ranked<Arc<Deployment>>>)> {
         let selector = exceeded.downgrade_to.as_deref()?;
         let access = Access::new(&self.gateway.policy, &self.snapshot.routes, principal, &scope.user_path);
         let asking = budget_admission::downgrade(self.gateway, access, call, selector);
         let resolved = resolve::resolve(&asking, &mut ()).ok()?;
+        let resolved = resolved.with_options(&policy.routing, policy.features.fallback);
         let selection = call.selection(self.gateway, self.arrival.request_id.number(), SelectionMode::DryRun);
         Some((selector.to_owned(), resolved.ranked(&selection)))
     }

@@ -6,11 +6,12 @@ pub mod metrics_page;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
-use domain::capability::Capabilities;
+use domain::capability::{Capabilities, Capability};
 use domain::clock::Clock;
 use domain::fault::Fault;
 use domain::ids::Entropy;
 use domain::money::Nanos;
+use domain::resources::workflow::WorkflowFeatures;
 use egress::Egress;
 use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
@@ -61,6 +62,12 @@ pub struct Gateway {
 }
 
 impl Gateway {
+    /// The features that are on for the gateway in its edition.
+    pub fn features(&self) -> WorkflowFeatures {
+        let budget = self.capabilities.has(Capability::AdvancedBudgets);
+        WorkflowFeatures { budget, ..self.policy.features() }
+    }
+
     /// Removes the gateway's secrets from a provider's error.
     pub fn scrub(&self, fault: &mut Fault) {
         self.snapshot.load().routes.scrubber.scrub(fault);

@@ -10,6 +10,8 @@ pub mod delivery;
 pub mod dispatch;
 pub mod explain;
 pub mod gateway;
+pub mod guardrails;
+mod inspect;
 pub mod passthrough;
 pub mod policy;
 mod prepare;
@@ -32,6 +34,7 @@ use delivery::commit::{self, Answering, EarlyReply};
 use delivery::idempotency::{self, Turn};
 use delivery::reply::Reply;
 use gateway::Gateway;
+use inspect::inspect;
 use prepare::{receive_call, route};
 use routing::choose::SelectionMode;
 
@@ -55,6 +58,10 @@ where
         Err(fault) => return Err(ticket.refuse(fault)),
     };
     let prepared = match route(gateway, &arrival, parsed, &mut ticket, SelectionMode::Live).await {
+        Ok(prepared) => prepared,
+        Err(fault) => return Err(ticket.refuse(fault)),
+    };
+    let prepared = match inspect(gateway, &arrival, prepared, &mut ticket).await {
         Ok(prepared) => prepared,
         Err(fault) => return Err(ticket.refuse(fault)),
     };

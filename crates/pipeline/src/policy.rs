@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use domain::resources::workflow::WorkflowFeatures;
+
 use crate::services::audit;
 
 /// The settings that apply to calls: limits on size and time, and switches.
@@ -42,6 +44,8 @@ pub struct Policy {
     pub keep_only_aliases: bool,
     /// The audit log settings.
     pub audit: audit::Rules,
+    /// Whether the guardrails of workflows inspect calls.
+    pub guardrails: bool,
     /// Whether models without a price are refused.
     pub unpriced_denied: bool,
     /// Whether budgeted calls are refused while the spending cannot be read.
@@ -88,6 +92,7 @@ impl Default for Policy {
             models_enabled_by_default: true,
             keep_only_aliases: false,
             audit: audit::Rules::default(),
+            guardrails: true,
             unpriced_denied: false,
             budgets_closed: false,
             log_requests: Arc::default(),
@@ -96,6 +101,17 @@ impl Default for Policy {
 }
 
 impl Policy {
+    /// The features that are on for the gateway.
+    pub fn features(&self) -> WorkflowFeatures {
+        WorkflowFeatures {
+            audit: self.audit.enabled,
+            usage: self.accounting,
+            budget: true,
+            guardrails: self.guardrails,
+            fallback: self.fallback.mode != FallbackMode::Off,
+        }
+    }
+
     /// Whether calls are written to the journal.
     pub fn keeps_journal(&self) -> bool {
         self.accounting || self.audit.enabled

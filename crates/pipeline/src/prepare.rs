@@ -14,13 +14,14 @@ use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::call::{authenticate, ownership, receive};
 use crate::gateway::Gateway;
+use crate::inspect::inspect;
 use crate::responses;
 use crate::routing::choose::SelectionMode;
 use crate::routing::resolve;
 use crate::routing::resolve::access::Access;
 use crate::snapshot::Snapshot;
 
-/// Authenticates, parses and routes a call. In a dry run, no round-robin cursor is advanced.
+/// Authenticates, parses, routes and inspects a call. In a dry run, no round-robin cursor is advanced.
 pub(crate) async fn prepare<B>(
     gateway: &Gateway,
     arrival: &Arrival,
@@ -33,7 +34,8 @@ where
     B::Error: std::fmt::Display,
 {
     let parsed = receive_call(gateway, arrival, body, ticket).await?;
-    route(gateway, arrival, parsed, ticket, mode).await
+    let prepared = route(gateway, arrival, parsed, ticket, mode).await?;
+    inspect(gateway, arrival, prepared, ticket).await
 }
 
 /// A parsed call, with its caller.
@@ -83,8 +85,10 @@ pub(crate) async fn route(
     let access = Access::new(&gateway.policy, &snapshot.routes, &principal, &user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
     let resolved = resolve::resolve(&asking, &mut ())?;
-    ticket.resolve_policy(&call);
+    ticket.resolve_policy(&call, &resolved.primary().target, &user_path)?;
     ticket.receipt.resolved(&snapshot.routes.names);
+    let policy = ticket.context.policy();
+    let resolved = resolved.with_options(&policy.routing, policy.features.fallback);
     let plan = resolved.plan(|| call.selection(gateway, arrival.request_id.number(), mode));
     Ok(Prepared { snapshot, principal, user_path, call, plan })
 }

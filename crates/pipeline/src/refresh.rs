@@ -18,6 +18,7 @@ use domain::resources::auth_key::AuthKey;
 use domain::resources::budget::BudgetKey;
 use domain::resources::budget_settings;
 use domain::resources::provider::{Provider, ProviderSource};
+use domain::resources::workflow::Workflow;
 use domain::secret::Secret;
 use store::{Change, Store, StoreError};
 
@@ -28,9 +29,11 @@ use crate::routing::routes::Routes;
 use crate::services::console::Notice;
 use crate::snapshot::Snapshot;
 use crate::snapshot::document_errors::DocumentErrors;
+use crate::snapshot::guardrails::Guardrails;
 use crate::snapshot::keys::Keys;
 use crate::snapshot::section;
-use sections::{AuthKeys, BudgetSections, Compilation, RouteSections};
+use crate::snapshot::workflows::Workflows;
+use sections::{AuthKeys, BudgetSections, Compilation, RouteSections, WorkflowSections};
 
 /// The configuration that is not in storage: file, environment and flags.
 #[derive(Clone)]
@@ -84,8 +87,10 @@ impl Refresher {
         let (routes, errors) = self.routes().await?;
         document_errors.replace_kinds(RouteSections::KINDS, errors);
         self.log_overridden(&routes);
+        let (guardrails, workflows, errors) = self.workflows().await?;
+        document_errors.replace_kinds(WorkflowSections::KINDS, errors);
         let initial = (*self.gateway.snapshot()).clone();
-        self.publish(Snapshot { revision, keys, routes, document_errors, ..initial });
+        self.publish(Snapshot { revision, keys, routes, guardrails, workflows, document_errors, ..initial });
         Ok(())
     }
 
@@ -123,6 +128,11 @@ impl Refresher {
             let (routes, errors) = self.routes().await?;
             snapshot.routes = routes;
             snapshot.document_errors.replace_kinds(RouteSections::KINDS, errors);
+        }
+        if changed(WorkflowSections::KINDS) {
+            let (guardrails, workflows, errors) = self.workflows().await?;
+            (snapshot.guardrails, snapshot.workflows) = (guardrails, workflows);
+            snapshot.document_errors.replace_kinds(WorkflowSections::KINDS, errors);
         }
         snapshot.revision = newest;
         self.publish(snapshot);
@@ -171,6 +181,20 @@ impl Refresher {
         let rules = Rules::compile(&self.fixed().budgets, budgets.into_values(), settings);
         budgets::install(&self.gateway.budgets, &*self.gateway.clock, &self.store, rules).await?;
         Ok(compilation.errors)
+    }
+
+    /// Compiles guardrails and workflows, and returns the documents that do not compile.
+    async fn workflows(&self) -> Result<(Arc<Guardrails>, Arc<Workflows>, DocumentErrors), StoreError> {
+        let mut compilation = self.compilation(&[]);
+        let sections = WorkflowSections::load(&mut compilation).await?;
+        let WorkflowSections { versions, activations, guardrails } = sections;
+        let guardrails = Guardrails::new(guardrails);
+        let (mut errors, at) = (compilation.errors, self.gateway.clock.now());
+        let workflows = Workflows::link(&versions, &activations, &guardrails, |version, missing| {
+            let error = format!("the guardrail '{missing}' does not exist or does not compile");
+            errors.report(Workflow::KIND, version, error, at);
+        });
+        Ok((Arc::new(guardrails), Arc::new(workflows), errors))
     }
 
     /// The budgets from the static configuration.

@@ -1,8 +1,10 @@
 //! The compiled configuration in force: immutable, replaced as a whole, and pinned by each call.
 
 pub mod document_errors;
+pub mod guardrails;
 pub mod keys;
 pub mod section;
+pub mod workflows;
 
 use std::sync::Arc;
 
@@ -10,7 +12,9 @@ use domain::clock::Timestamp;
 
 use crate::routing::routes::Routes;
 use document_errors::DocumentErrors;
+use guardrails::Guardrails;
 use keys::Keys;
+use workflows::Workflows;
 
 #[derive(Clone)]
 pub struct Snapshot {
@@ -21,6 +25,8 @@ pub struct Snapshot {
     pub master: [u8; 32],
     pub keys: Keys,
     pub routes: Arc<Routes>,
+    pub guardrails: Arc<Guardrails>,
+    pub workflows: Arc<Workflows>,
     /// Documents that do not compile. They are reported and do not affect the others.
     pub document_errors: DocumentErrors,
 }

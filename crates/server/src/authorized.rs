@@ -119,7 +119,7 @@ macro_rules! areas {
 
 areas!(
     NoActions: Audit, AuthKeys, Console, Explain, Usage;
-    Writes: Aliases, Combos, ModelOverrides, ModelPricing, Models, Pools, Providers;
+    Writes: Aliases, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers, Workflows;
     AllActions: Changes, Metrics, Runtime;
 );
 

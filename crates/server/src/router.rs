@@ -15,8 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, audit, auth_keys, budgets, changes, combos, console, explain, model_overrides,
-    model_pricing, pools, providers, recalculation, runtime, unpriced, usage,
+    self, aliases, audit, auth_keys, budgets, changes, combos, console, explain, guardrails, model_overrides,
+    model_pricing, pools, providers, recalculation, runtime, unpriced, usage, workflows,
 };
 use crate::inference::{
     chat, gemini, google_models, messages, models, passthrough, plain, responses, websocket,
@@ -73,6 +73,17 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(combos::list, combos::create))
         .routes(routes!(combos::read, combos::replace, combos::delete))
         .routes(routes!(combos::validate))
+        .routes(routes!(guardrails::list))
+        .routes(routes!(guardrails::types::types))
+        .routes(routes!(guardrails::read, guardrails::replace, guardrails::delete))
+        .routes(routes!(guardrails::dry_run::test))
+        .routes(routes!(workflows::list, workflows::create))
+        .routes(routes!(workflows::versions))
+        .routes(routes!(workflows::references::guardrails))
+        .routes(routes!(workflows::read))
+        .routes(routes!(workflows::activation::activate))
+        .routes(routes!(workflows::activation::deactivate))
+        .routes(routes!(workflows::diff::diff))
         .routes(routes!(aliases::list))
         .routes(routes!(aliases::read, aliases::replace, aliases::delete))
         .routes(routes!(model_overrides::list))

@@ -23,7 +23,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use domain::clock::{Clock, Timestamp};
 use domain::ids::{self, Entropy};
 use domain::receipt::{Audited, Opening, OpeningRef, Receipt};
-use mapped_file::MappedFile;
+use memory_map::MappedFile;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
@@ -174,6 +174,7 @@ impl Journal {
 
     /// True if the disk of the journal accepts writes. Blocks.
     pub fn has_room(&self) -> bool {
+        // In the parent directory, because the journal directory contains only directories of processes.
         let directory = self.0.config.directory.parent().unwrap_or(&self.0.config.directory);
         crate::disk::probe(directory).is_ok()
             && segment::probe(&self.0.directory, self.0.config.segment_bytes).is_ok()
@@ -235,7 +236,7 @@ impl Journal {
     fn write(&self, shard: ShardId, frame: &[u8]) -> io::Result<Option<Arc<File>>> {
         let mut shard = self.shard(shard).lock();
         shard.append(frame, self.0.clock.now(), |size| self.create_segment(size))?;
-        Ok(shard.file().filter(|_| self.0.config.fsync))
+        Ok(self.file_to_sync(&shard))
     }
 
     fn create_segment(&self, record: usize) -> io::Result<(MappedFile, Segment)> {
@@ -290,9 +291,14 @@ impl Journal {
         file.map(drop)
     }
 
+    /// The newest file of a shard, if fsync is enabled.
+    fn file_to_sync(&self, shard: &Shard) -> Option<Arc<File>> {
+        if self.0.config.fsync { shard.file() } else { None }
+    }
+
     /// Syncs the newest segment of a shard, if fsync is enabled.
     fn sync(&self, shard: ShardId) -> io::Result<()> {
-        let file = self.shard(shard).lock().file().filter(|_| self.0.config.fsync);
+        let file = self.file_to_sync(&self.shard(shard).lock());
         file.map_or(Ok(()), |file| file.sync_data())
     }
 

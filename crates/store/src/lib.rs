@@ -18,6 +18,7 @@ pub mod seal;
 mod stamp;
 #[cfg(test)]
 mod testing;
+mod varint;
 mod write_behind;
 
 use std::path::{Path, PathBuf};

@@ -202,5 +202,6 @@ pub fn opening(id: impl Into<String>) -> Opening {
         unbooked: false,
         audited: false,
         follow: None,
+        workflow_version_id: None,
     }
 }

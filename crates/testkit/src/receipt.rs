@@ -1,12 +1,15 @@
 //! Receipts for tests that cover every declared field, new ones included.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::clock::Timestamp;
 use domain::fault::FaultCode;
 use domain::money::{Cost, Nanos};
-use domain::receipt::{Attempt, Audited, CostSource, Receipt, TraceContext};
+use domain::receipt::{
+    Attempt, Audited, CostSource, GuardedSubject, GuardrailVerdict, Receipt, TraceContext, Verdict,
+};
 use domain::receipt_fields;
+use domain::resources::guardrail::GuardrailMode;
 use domain::usage::{Tokens, Usage};
 use serde_json::value::RawValue;
 
@@ -153,6 +156,7 @@ fn audited() -> Audited {
         reason: Some(text("reason")),
         thread: Some(text("thread")),
         parent: Some(text("parent")),
+        guardrails: verdicts(),
         request_headers: vec![(text("accept"), text("*/*"))],
         response_headers: vec![(text("server"), text("x"))],
         request_body: Some(text("{\"n\":1}\n")),
@@ -162,4 +166,27 @@ fn audited() -> Audited {
         request_lossy: true,
         response_lossy: true,
     }
+}
+
+/// A verdict in which every field has a value, and one without optional ones.
+fn verdicts() -> Vec<GuardrailVerdict> {
+    let failed = GuardrailVerdict {
+        name: "secrets".to_owned(),
+        subject: GuardedSubject::Request,
+        mode: GuardrailMode::Monitor,
+        verdict: Verdict::Error,
+        kinds: BTreeMap::from([("email".to_owned(), 2), ("pattern[0]".to_owned(), 1)]),
+        score: Some(0.75),
+        error: Some("\"too complex\"\n".to_owned()),
+    };
+    let passed = GuardrailVerdict {
+        name: "length".to_owned(),
+        subject: GuardedSubject::Answer,
+        mode: GuardrailMode::Enforce,
+        verdict: Verdict::Allow,
+        kinds: BTreeMap::new(),
+        score: None,
+        error: None,
+    };
+    vec![failed, passed]
 }

@@ -3,6 +3,7 @@
 //! has one side.
 
 mod client;
+mod content_template;
 mod fields;
 mod id_generator;
 mod native;
@@ -11,6 +12,7 @@ pub mod shape;
 mod upstream;
 
 pub use client::{Broken, ClientCodec, Renderer, Rendering, RequestReader};
+pub use content_template::ContentTemplate;
 pub use fields::{Fields, number};
 pub use id_generator::IdGenerator;
 pub use native::{Native, Served, carries_sealed_state};

@@ -181,3 +181,8 @@ pub fn idempotency_mismatch() -> Fault {
     )
     .param("Idempotency-Key")
 }
+
+/// A guardrail refused a text of the request or of the answer. Its rules are not disclosed.
+pub fn guardrail_blocked(name: &str, subject: &str) -> Fault {
+    Fault::new(FaultCode::GuardrailBlocked, format!("The guardrail '{name}' does not allow this {subject}."))
+}

@@ -67,6 +67,8 @@ codes! {
     UnknownParameter = "unknown_parameter", 400, InvalidRequest;
     ModelRequired = "model_required", 400, InvalidRequest;
     BudgetNotFound = "budget_not_found", 400, InvalidRequest;
+    /// A guardrail refused the request or the answer.
+    GuardrailBlocked = "guardrail_blocked", 400, InvalidRequest;
     ModelNotFound = "model_not_found", 404, NotFound;
     ProviderNotFound = "provider_not_found", 404, NotFound;
     NotFound = "not_found", 404, NotFound;
@@ -91,6 +93,8 @@ codes! {
     /// An error that the provider gave no code.
     UpstreamError = "upstream_error", 502, Provider;
     UpstreamTimeout = "upstream_timeout", 504, Provider;
+    /// A guardrail failed, and it blocks then.
+    GuardrailError = "guardrail_error", 502, Provider;
     Overloaded = "overloaded", 503, Provider;
     CircuitOpen = "circuit_open", 503, Provider;
     /// The client closed the connection. Only in records, never sent.
@@ -121,10 +125,17 @@ impl FaultCode {
         }
     }
 
-    /// True if the answer was lost on its way: a provider that had begun it may charge for it. A provider that reports
+    /// True if the answer was lost on its way, or is not sent: a provider that had begun it may charge for it. A provider that reports
     /// an error itself charges nothing.
     pub(super) fn is_billable(&self) -> bool {
-        matches!(self, Self::UpstreamInvalidResponse | Self::UpstreamTimeout | Self::UpstreamUnreachable)
+        matches!(
+            self,
+            Self::UpstreamInvalidResponse
+                | Self::UpstreamTimeout
+                | Self::UpstreamUnreachable
+                | Self::GuardrailBlocked
+                | Self::GuardrailError
+        )
     }
 }
 

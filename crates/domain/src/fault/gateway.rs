@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Fault, FaultCode, FaultKind};
+use super::{Blame, Fault, FaultCode, FaultKind};
 
 /// Spending cannot be determined, and the operator requires budget checks (`BUDGETS_FAIL=closed`).
 pub fn budget_check_failed() -> Fault {
@@ -28,6 +28,16 @@ pub fn feature_unavailable(message: impl Into<String>) -> Fault {
     Fault::new(FaultCode::FeatureUnavailable, message)
 }
 
+/// The workflow of a call does not compile. The call is not made without its policies.
+pub fn workflow_unavailable(id: &str) -> Fault {
+    Fault::new(
+        FaultCode::FeatureUnavailable,
+        format!(
+            "The workflow '{id}', which applies to this call, does not compile. An administrator finds the reason at /admin/api/v1/runtime/status."
+        ),
+    )
+}
+
 /// The client disconnected. Recorded in logs and metrics as 499, never sent.
 pub fn client_disconnected() -> Fault {
     Fault::new(FaultCode::ClientDisconnected, "The client closed the connection.")
@@ -41,4 +51,10 @@ pub fn overloaded(limit_bytes: u64) -> Fault {
     );
     Fault::with_status(503, FaultKind::ServiceUnavailable, FaultCode::Overloaded, message)
         .retry_after(Duration::from_secs(1))
+}
+
+/// A guardrail could not decide about a text, and its `on_error` is `block`.
+pub fn guardrail_error(name: &str, reason: &str) -> Fault {
+    let message = format!("The guardrail '{name}' failed ({reason}), and its on_error is block.");
+    Fault::new(FaultCode::GuardrailError, message).blame(Blame::Gateway)
 }

@@ -111,6 +111,8 @@ macro_rules! receipt_fields {
             unbooked: bool = 39;
             /// The trace context, present when the caller sent one or traces are exported.
             trace: Option<$crate::receipt::TraceContext> = 40 [detail];
+            /// The version of the workflow that applied to the call; none for the managed default.
+            workflow_version_id: Option<String> = 41 [opening] [detail] [audit] [entry];
         }
     };
 }

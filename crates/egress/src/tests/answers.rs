@@ -234,3 +234,16 @@ async fn a_long_body_comes_in_bounded_frames_and_frees_its_connection() {
     assert!(body.is_end_stream());
     assert_eq!(egress.idle_connections(), 1);
 }
+
+#[tokio::test]
+async fn the_bytes_of_a_cut_answer_are_counted() {
+    for answer in [
+        "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n01234",
+        "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\n01234\r\n",
+    ] {
+        let mut received = 0;
+        let body = ask(answer).await.unwrap().body;
+        let error = body.collect_telling(100, |so_far| received = so_far).await.unwrap_err();
+        assert_eq!((error.kind(), received), (EgressErrorKind::Closed, 5), "{answer}");
+    }
+}

@@ -224,3 +224,20 @@ async fn many_calls_share_the_pool_without_a_hang() {
     tokio::time::timeout(Duration::from_secs(30), tasks.wait()).await.unwrap();
     assert!(upstream.connections() <= 16, "{}", upstream.connections());
 }
+
+#[tokio::test]
+async fn an_early_refusal_is_read_although_the_request_cannot_be_sent() {
+    let upstream = Upstream::start(|mut peer, _| async move {
+        peer.say("HTTP/1.1 413 Payload Too Large\r\ncontent-length: 5\r\nconnection: close\r\n\r\nlarge")
+            .await;
+    })
+    .await;
+    let egress = egress(EgressConfig::default());
+    let large: &'static str = "x".repeat(8 << 20).leak();
+    // Whether the answer or the reset arrives first is the kernel's choice; what must not happen is a hang.
+    let call = egress.send(post(&upstream.destination(&egress), "/", &[large]));
+    match tokio::time::timeout(std::time::Duration::from_secs(20), call).await.unwrap() {
+        Ok(inbound) => assert_eq!(inbound.status, 413),
+        Err(error) => assert_eq!(error.kind(), EgressErrorKind::Reset),
+    }
+}

@@ -221,3 +221,38 @@ async fn http2_sends_as_it_arrives_too() {
         assert_eq!(answer.body.collect(100).await.unwrap(), "first second");
     }
 }
+
+/// An upstream that sends the head of its answer after the first piece, and the body after the end of the request.
+async fn early() -> Upstream {
+    Upstream::start(|mut peer, _| async move {
+        until(&mut peer, "first").await;
+        peer.say("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n").await;
+        until(&mut peer, "0\r\n\r\n").await;
+        peer.say("ok").await;
+    })
+    .await
+}
+
+#[tokio::test]
+async fn the_request_goes_on_while_a_whole_answer_is_collected() {
+    let upstream = early().await;
+    let egress = egress(EgressConfig::default());
+    let (request, sender, _) = streamed(&upstream.destination(&egress), None);
+    sender.send(Ok("first")).unwrap();
+    let answer = egress.send(request).await.unwrap().body;
+    drop(sender);
+    let collected = timeout(Duration::from_secs(20), answer.collect(100)).await.unwrap();
+    assert_eq!(collected.unwrap(), "ok");
+}
+
+#[tokio::test]
+async fn a_body_that_breaks_fails_an_answer_that_has_begun() {
+    let upstream = early().await;
+    let egress = egress(EgressConfig::default());
+    let (request, sender, _) = streamed(&upstream.destination(&egress), None);
+    sender.send(Ok("first")).unwrap();
+    let answer = egress.send(request).await.unwrap().body;
+    sender.send(Err("the client went away".into())).unwrap();
+    let collected = timeout(Duration::from_secs(20), answer.collect(100)).await.unwrap();
+    assert!(collected.is_err());
+}

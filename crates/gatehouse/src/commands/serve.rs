@@ -25,6 +25,8 @@ use crate::settings::Settings;
 use assemble::AssembledGateway;
 use reload::Reloader;
 
+/// Time after which the background tasks of start-up, such as the first drain, have usually run.
+const STARTUP: Duration = Duration::from_millis(250);
 /// Time limit of the last journal drain; the rest is processed at the next start.
 const LAST_DRAIN: Duration = Duration::from_secs(10);
 /// Time limit for the final compaction of usage sums; the next process does the rest.
@@ -95,6 +97,7 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     let workers = Workers::start(Workers::for_this_machine())
         .map_err(|error| format!("A thread could not be started: {error}"))?;
     workers.each(&assembled.gateway.tasks, || warm(assembled.gateway.clone()));
+    background.push(assemble::spawn(release_startup_code()));
     let cut = server::serve(listener, assembled.http_service, assembled.listen, stopping, &workers).await;
 
     // Shutdown order: no new calls, then the remaining work of calls, then their receipts, then storage.
@@ -134,6 +137,14 @@ async fn warm(gateway: Arc<Gateway>) {
         if let Ok(destination) = &instance.core.destination {
             gateway.egress.warm(destination, 1).await;
         }
+    }
+}
+
+/// Releases the memory of code that only start-up runs, after start-up and its background tasks.
+async fn release_startup_code() {
+    tokio::time::sleep(STARTUP).await;
+    if let Err(error) = memory_map::release_code_pages() {
+        tracing::debug!(%error, "code pages of start-up not released");
     }
 }
 

@@ -256,6 +256,12 @@ declare! {
         enabled: bool = "combos.enabled", "COMBOS_ENABLED", "true";
     }
 
+    /// Checks of the texts of calls.
+    guardrails: GuardrailSettings {
+        /// Let the guardrails of workflows inspect calls. With false, they can be written and have no effect.
+        enabled: bool = "guardrails.enabled", "GUARDRAILS_ENABLED", "true";
+    }
+
     /// The built-in demo provider, which needs neither a key nor a network.
     demo: DemoSettings {
         /// true, false, or auto: enabled if no other provider is configured.

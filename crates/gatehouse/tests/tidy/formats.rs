@@ -9,7 +9,7 @@ const FOLDER: &str = "crates/wire/src/formats/";
 const FORMATS: [&str; 4] = ["chat", "gemini", "messages", "responses"];
 
 /// The files of every format. A file of a single format may stand beside them.
-const ROLES: [&str; 21] = [
+const ROLES: [&str; 23] = [
     "answer",
     "classify",
     "decode",
@@ -29,6 +29,8 @@ const ROLES: [&str; 21] = [
     "stop",
     "stream_decoder",
     "stream_renderer",
+    "system_prompt",
+    "text_parts",
     "usage",
     "wire_types",
 ];

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault, FaultCode};
-use domain::receipt::{Audited, Receipt};
+use domain::receipt::{Audited, GuardrailVerdict, Receipt};
 use http::HeaderMap;
 
 use crate::call::arrival::{Arrival, RequestId};
@@ -42,6 +42,38 @@ impl AuditTap {
     pub fn received(&mut self, body: &Bytes) {
         if let Some(capture) = self.0.as_mut().filter(|capture| capture.rules.bodies) {
             capture.request = body.clone();
+        }
+    }
+
+    /// Records the request body as it is after its guardrails; `None` if it cannot be recorded.
+    pub fn inspected(&mut self, body: Option<&Bytes>) {
+        if let Some(body) = body {
+            self.received(body);
+        }
+        if let Some(capture) = &mut self.0 {
+            capture.is_inspected = true;
+            capture.omits_request = body.is_none();
+        }
+    }
+
+    /// Records that no guardrail applies to the call.
+    pub fn skip_inspection(&mut self) {
+        if let Some(capture) = &mut self.0 {
+            capture.is_inspected = true;
+        }
+    }
+
+    /// Leaves out the answer, which cannot be redacted.
+    pub fn omit_answer(&mut self) {
+        if let Some(capture) = &mut self.0 {
+            capture.omits_answer = true;
+        }
+    }
+
+    /// Records the verdicts of guardrails.
+    pub fn record_verdicts(&mut self, verdicts: Vec<GuardrailVerdict>) {
+        if let Some(capture) = &mut self.0 {
+            capture.guardrails.extend(verdicts);
         }
     }
 
@@ -110,6 +142,13 @@ impl AuditTap {
             }
             capture.forget_headers();
         }
+        // Bodies that guardrails have not seen are not recorded where guardrails may have changed them.
+        if !capture.is_inspected && context.may_have_guardrails() {
+            capture.omits_request = true;
+            capture.omits_answer = true;
+        }
+        // The answer to a refused call is the gateway's own.
+        capture.omits_answer &= !receipt.is_refused();
         Some(Box::new(capture.finish(&gateway.snapshot().routes.scrubber)))
     }
 }
@@ -128,6 +167,11 @@ struct Capture {
     upload: Option<Arc<Recording>>,
     download: Arc<Recording>,
     threads: Option<Threads>,
+    guardrails: Vec<GuardrailVerdict>,
+    /// The request body is recorded as it is after its guardrails.
+    is_inspected: bool,
+    omits_request: bool,
+    omits_answer: bool,
     reason: Option<&'static str>,
 }
 
@@ -153,6 +197,10 @@ impl Capture {
             upload: None,
             download: Arc::new(Recording::new(rules.body_limit + LONGEST_SECRET)),
             threads: None,
+            guardrails: Vec::new(),
+            is_inspected: false,
+            omits_request: false,
+            omits_answer: false,
             reason: None,
         }
     }
@@ -192,14 +240,20 @@ impl Capture {
     fn finish(self, scrubber: &Scrubber) -> Audited {
         let own = self.credential.as_deref();
         let limit = self.rules.body_limit;
-        let (request, request_cut) = match &self.upload {
+        let (mut request, mut request_cut) = match &self.upload {
             Some(upload) => upload.take(),
             None => {
                 let end = self.request.len().min(limit + LONGEST_SECRET);
                 (self.request[..end].to_vec(), end < self.request.len())
             }
         };
-        let (response, response_cut) = self.download.take();
+        let (mut response, mut response_cut) = self.download.take();
+        if self.omits_request {
+            (request, request_cut) = (Vec::new(), request_cut || !request.is_empty());
+        }
+        if self.omits_answer {
+            (response, response_cut) = (Vec::new(), response_cut || !response.is_empty());
+        }
         let fit = |text: &str| match scrubber.clean(text, own) {
             Cow::Borrowed(_) => members::redact(text).into_owned(),
             Cow::Owned(clean) => members::redact(&clean).into_owned(),
@@ -218,6 +272,7 @@ impl Capture {
             reason: self.reason.map(str::to_owned),
             thread: self.threads.as_ref().map(|threads| threads.thread.clone()),
             parent: self.threads.and_then(|threads| threads.parent),
+            guardrails: self.guardrails,
             request_headers: clean(self.request_headers),
             response_headers: clean(self.response_headers),
             request_body: request.text,

@@ -21,9 +21,7 @@ impl Ticket {
     /// Journals the response that the call waits for, so that another process can take it over.
     pub fn note_following(&self, id: &str) {
         let gateway = self.gateway();
-        let Some(receipt) = self.receipt.receipt().filter(|_| gateway.policy.keeps_journal()) else {
-            return;
-        };
+        let Some(receipt) = self.journaled_receipt() else { return };
         let reserved = &self.receipt.reserved;
         let opening = OpeningRef {
             audited: self.audit.is_on(),

@@ -31,6 +31,8 @@ pub struct ReceiptBuilder {
     pub(super) shard: ShardId,
     pub(super) deployment: Option<Arc<Deployment>>,
     pub(super) prompt: Bytes,
+    /// The body of the request as it came, if guardrails have changed it.
+    original: Option<Bytes>,
     /// Time spent waiting for providers before the first byte; not part of the gateway's overhead.
     pub(super) waited: Duration,
     /// The actual usage, once known.
@@ -76,9 +78,9 @@ impl ReceiptBuilder {
         self.deployment.as_ref()
     }
 
-    /// The request body.
-    pub fn prompt(&self) -> &Bytes {
-        &self.prompt
+    /// The body of the request as it came.
+    pub fn received_body(&self) -> &Bytes {
+        self.original.as_ref().unwrap_or(&self.prompt)
     }
 
     pub fn attempts(&self) -> usize {
@@ -116,6 +118,11 @@ impl ReceiptBuilder {
             receipt.requested_model = model;
             receipt.stream = call.stream;
         });
+    }
+
+    /// Records the body of a request that guardrails have changed.
+    pub fn changed(&mut self, body: &Bytes) {
+        self.original = Some(std::mem::replace(&mut self.prompt, body.clone()));
     }
 
     /// Records the requested model of a passthrough call.

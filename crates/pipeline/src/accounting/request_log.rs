@@ -58,6 +58,7 @@ mod tests {
         ("contains text of the client, or text that may quote it", &["user_agent", "error_message", "audit"]),
         ("a detail of the usage log", &["tenant_id", "session_id", "run_id", "cache_type", "raw_usage"]),
         ("a detail of the ledger", &["cost_source", "pricing_version", "unbooked", "resumed", "alias_used"]),
+        ("a detail of the audit log", &["workflow_version_id"]),
         ("the process that ended before the call cannot log it", &["interrupted"]),
     ];
 

@@ -26,7 +26,8 @@ pub struct Keeping {
 pub async fn keep_whole(ticket: &mut Ticket, pieces: &[Bytes]) {
     let Some(keeping) = ticket.keeping() else { return };
     let body = splice::concat(pieces);
-    let (prompt, place, store) = (ticket.receipt.prompt().clone(), keeping.input.clone(), keeping.store);
+    let (prompt, place, store) =
+        (ticket.receipt.received_body().clone(), keeping.input.clone(), keeping.store);
     let read = ticket.gateway().with_bytes(body.len().max(prompt.len()), move || {
         let seen = Seen::read(&body)?;
         let input = (store && seen.complete).then(|| input_items(&prompt, place));
@@ -58,7 +59,7 @@ pub fn keep_stream(ticket: &mut Ticket, provider_id: Option<&str>, native: bool,
         let Some(keeping) = ticket.keeping() else { return };
         let native = provider_id == Some(seen.id.as_str());
         let usable = keeping.store && seen.complete;
-        let input = usable.then(|| input_items(ticket.receipt.prompt(), keeping.input.clone()));
+        let input = usable.then(|| input_items(ticket.receipt.received_body(), keeping.input.clone()));
         put(ticket, keeping, seen, input, None, native);
     }
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::guardrails::placeholder::PlaceholderMap;
+use domain::call::Target;
 use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
 use domain::principal::Principal;
@@ -131,10 +133,33 @@ impl Ticket {
         Ok(path)
     }
 
-    /// Sets the policy of the call, once its targets are known.
-    pub fn resolve_policy(&mut self, call: &Call) {
+    /// Sets the policy of the call, once its targets are known, and stops recording what it does not record.
+    pub fn resolve_policy(&mut self, call: &Call, target: &Target, path: &UserPath) -> Result<(), Fault> {
         // Not shared before, so this changes the context in place.
-        Arc::make_mut(&mut self.context).resolve_policy(call);
+        let resolved = Arc::make_mut(&mut self.context).resolve_policy(call, target, path);
+        self.apply_workflow();
+        resolved
+    }
+
+    /// Sets the values that are restored in the answer.
+    pub fn set_placeholders(&mut self, placeholders: PlaceholderMap) {
+        if !placeholders.is_empty() {
+            Arc::make_mut(&mut self.context).set_placeholders(placeholders);
+        }
+    }
+
+    /// Records the workflow of the call, and stops recording what it switches off.
+    fn apply_workflow(&mut self) {
+        let Some(workflow) = self.context.workflow() else { return };
+        let features = self.context.policy().features;
+        if !features.audit {
+            self.audit = AuditTap::off();
+        }
+        let id = workflow.id.clone();
+        self.receipt.edit(|receipt| {
+            receipt.workflow_version_id = Some(id);
+            receipt.unbooked |= !features.usage;
+        });
     }
 
     /// Records a refused call on the path of its key. Refused calls are free, and a client can name any path below its
@@ -157,9 +182,7 @@ impl Ticket {
     /// queued, when the call ends.
     pub fn journal_sent(&self, deployment: &Deployment, reservation: &Reservation) {
         let gateway = self.gateway();
-        let Some(receipt) = self.receipt.receipt().filter(|_| gateway.policy.keeps_journal()) else {
-            return;
-        };
+        let Some(receipt) = self.journaled_receipt() else { return };
         let whole =
             (!self.receipt.lost.is_empty()).then(|| self.receipt.reservation_beside_lost(reservation));
         let reservation = whole.as_ref().unwrap_or(reservation);
@@ -174,6 +197,14 @@ impl Ticket {
             gateway.metrics.journal_failures.inc();
             tracing::error!(%error, "journal write failed");
         }
+    }
+
+    /// The receipt, if the call is written to the journal. A call that is neither booked nor audited is not: its record
+    /// would be opened and never closed.
+    pub(super) fn journaled_receipt(&self) -> Option<&Receipt> {
+        let receipt = self.receipt.receipt()?;
+        let is_recorded = !receipt.unbooked || self.audit.is_on();
+        (is_recorded && self.gateway().policy.keeps_journal()).then_some(receipt)
     }
 
     /// A new id for the client span of an attempt.
@@ -290,6 +321,12 @@ impl Ticket {
     /// Prices and journals the receipt. If the provider reported no usage, tokens are counted on a blocking thread
     /// first. The returned handle completes when that is done; until then the call is not acknowledged.
     fn close(&mut self) -> Option<JoinHandle<()>> {
+        // Refused before its targets were known, or a repeated answer: the workflow of its path applies. A call that was
+        // sent is open in the journal and has to be closed there.
+        if self.receipt.receipt().is_some() && !self.receipt.left && self.context.has_unresolved_workflow() {
+            Arc::make_mut(&mut self.context).resolve_path_policy();
+            self.apply_workflow();
+        }
         let mut receipt = self.receipt.receipt.take()?;
         receipt.duration_us = self.context.elapsed().as_micros() as u64;
         receipt.audit = self.audit.finish(&self.context, &receipt);

@@ -12,6 +12,7 @@ use super::Prepared;
 use crate::accounting::ticket::Ticket;
 use crate::admission::reserve::WorstCost;
 use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};
+use crate::call::effective_policy::EffectivePolicy;
 use crate::call::receive::Call;
 use crate::gateway::Gateway;
 use crate::routing::choose::SelectionMode;
@@ -44,6 +45,9 @@ pub fn afford(
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
+    if !ticket.context.policy().features.budget {
+        return Ok(prepared);
+    }
     let scope = || ticket.receipt.budget_scope(&prepared.principal, &prepared.user_path);
     let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)? else {
         return Ok(prepared);
@@ -63,7 +67,8 @@ pub fn afford(
         &does_not_fit.exceeded,
         gateway.clock.now(),
     );
-    let Some(plan) = downgraded(gateway, draw, &prepared, &does_not_fit.exceeded) else {
+    let policy = ticket.context.policy();
+    let Some(plan) = downgraded(gateway, draw, &prepared, &does_not_fit.exceeded, policy) else {
         return Err(refusal);
     };
     let prepared = Prepared { plan, ..prepared };
@@ -152,12 +157,19 @@ pub fn with_bound(call: Box<Call>, bound: Option<u64>) -> Result<Box<Call>, Faul
 }
 
 /// Resolves the budget's `downgrade_to` into the targets that the caller may use: a new resolution, which reads the
-/// gateway's settings as the first one did.
-fn downgraded(gateway: &Gateway, draw: u64, prepared: &Prepared, exceeded: &Exceeded) -> Option<Plan> {
+/// gateway's settings as the first one did. The workflow stays that of the first one.
+fn downgraded(
+    gateway: &Gateway,
+    draw: u64,
+    prepared: &Prepared,
+    exceeded: &Exceeded,
+    policy: &EffectivePolicy,
+) -> Option<Plan> {
     let Prepared { snapshot, principal, user_path, call, .. } = prepared;
     let access = Access::new(&gateway.policy, &snapshot.routes, principal, user_path);
     let asking = downgrade(gateway, access, call, exceeded.downgrade_to.as_deref()?);
     let resolved = resolve::resolve(&asking, &mut ()).ok()?;
+    let resolved = resolved.with_options(&policy.routing, policy.features.fallback);
     Some(resolved.plan(|| call.selection(gateway, draw, SelectionMode::Live)))
 }
 

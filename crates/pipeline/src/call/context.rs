@@ -3,7 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
+use domain::call::Target;
 use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
 use domain::principal::Principal;
 use domain::user_path::UserPath;
 use store::Owner;
@@ -12,7 +15,9 @@ use crate::call::arrival::{Arrival, RequestId};
 use crate::call::effective_policy::EffectivePolicy;
 use crate::call::receive::Call;
 use crate::gateway::Gateway;
+use crate::guardrails::{AnswerFilter, CallGuardrails, FilterInputs, scope_key};
 use crate::snapshot::Snapshot;
+use crate::snapshot::workflows::ActiveWorkflow;
 
 /// The context of a call: its ids, its caller, and the configuration that applies to it. Shared behind an `Arc`, and
 /// complete once the call is resolved to its targets.
@@ -30,6 +35,15 @@ pub struct CallContext {
     /// `None` before the call is authenticated.
     principal: Option<Principal>,
     policy: EffectivePolicy,
+    workflow: Option<Arc<ActiveWorkflow>>,
+    /// The guardrails that apply to the call, if there are any.
+    guardrails: Option<Arc<CallGuardrails>>,
+    /// The values behind reversible placeholders in the request, which are restored in its answer.
+    placeholders: Option<Arc<PlaceholderMap>>,
+    /// Whether policy and workflow are those of the call.
+    is_resolved: bool,
+    /// Whether they are those of its path alone.
+    was_resolved_by_path: bool,
 }
 
 impl CallContext {
@@ -45,6 +59,11 @@ impl CallContext {
             owner: Owner { key: "master".into(), user_path: "/".into(), tenant: None },
             principal: None,
             policy: EffectivePolicy::defaults(&gateway.policy),
+            workflow: None,
+            guardrails: None,
+            placeholders: None,
+            is_resolved: false,
+            was_resolved_by_path: false,
         }
     }
 
@@ -66,6 +85,11 @@ impl CallContext {
             owner,
             principal: None,
             policy: EffectivePolicy::defaults(&gateway.policy),
+            workflow: None,
+            guardrails: None,
+            placeholders: None,
+            is_resolved: false,
+            was_resolved_by_path: false,
         }
     }
 
@@ -92,9 +116,101 @@ impl CallContext {
         }
     }
 
-    /// Sets the policy of the call, once its targets are known.
-    pub fn resolve_policy(&mut self, call: &Call) {
-        self.policy = EffectivePolicy::resolve(&self.gateway.policy, call);
+    /// Sets the policy of the call, once its targets are known; `target` is the one that it names first.
+    pub fn resolve_policy(&mut self, call: &Call, target: &Target, path: &UserPath) -> Result<(), Fault> {
+        self.workflow = self.snapshot.workflows.find(&target.instance, &target.model, path).cloned();
+        let policies = self.workflow.as_deref().map(|workflow| {
+            workflow.policies.as_ref().ok_or_else(|| fault::workflow_unavailable(&workflow.id))
+        });
+        let policies = policies.transpose()?;
+        let payload = policies.map(|policies| &policies.payload);
+        self.policy = EffectivePolicy::resolve(&self.gateway.policy, payload, call);
+        let guardrails = policies.filter(|_| self.policy.features.guardrails);
+        let guardrails = guardrails.and_then(|policies| policies.guardrails.for_path(path));
+        self.guardrails = guardrails.map(Arc::new);
+        self.is_resolved = true;
+        Ok(())
+    }
+
+    /// The guardrails that apply to the call; `None` if there are none.
+    pub fn guardrails(&self) -> Option<&Arc<CallGuardrails>> {
+        self.guardrails.as_ref()
+    }
+
+    /// Whether a guardrail may apply to the call: before its targets are known, one of a workflow on its path.
+    pub fn may_have_guardrails(&self) -> bool {
+        let has_none = self.is_resolved && self.guardrails.is_none() && !self.was_resolved_by_path;
+        if has_none || !self.gateway.policy.guardrails {
+            return false;
+        }
+        let Ok(path) = UserPath::parse(&self.owner.user_path) else { return true };
+        self.guardrails.is_some() || self.snapshot.workflows.have_guardrails(&path)
+    }
+
+    /// The key of the caller's reversible placeholders.
+    pub fn placeholder_key(&self) -> ScopeKey {
+        scope_key(&self.snapshot.master, &self.owner)
+    }
+
+    /// Whether the answer is inspected, or placeholders are restored in it.
+    pub fn filters_answer(&self) -> bool {
+        self.placeholders.is_some()
+            || self.guardrails().is_some_and(|guardrails| guardrails.inspects_answers(self.records_bodies()))
+    }
+
+    /// Whether the answer may not be sent as it is.
+    pub fn must_filter_answer(&self) -> bool {
+        let enforced = || self.guardrails().and_then(|guardrails| guardrails.enforced_on_answers());
+        self.placeholders.is_some() || enforced().is_some()
+    }
+
+    /// Whether the audit log has the bodies of the call.
+    pub fn records_bodies(&self) -> bool {
+        self.policy.features.audit && self.gateway.policy.audit.bodies
+    }
+
+    /// The changes to the answer before it is sent; `None` if there can be none. `is_json` tells whether the client asked
+    /// for JSON.
+    pub fn answer_filter(&self, is_json: bool) -> Option<Box<AnswerFilter>> {
+        self.filters_answer().then(|| {
+            let inputs = FilterInputs {
+                guardrails: self.guardrails().map(Arc::as_ref),
+                placeholders: self.placeholders(),
+                key: &self.placeholder_key(),
+                is_recorded: self.records_bodies(),
+                is_json,
+            };
+            Box::new(AnswerFilter::new(&inputs))
+        })
+    }
+
+    /// Sets the values that are restored in the answer.
+    pub fn set_placeholders(&mut self, placeholders: PlaceholderMap) {
+        self.placeholders = (!placeholders.is_empty()).then(|| Arc::new(placeholders));
+    }
+
+    pub fn placeholders(&self) -> Option<&Arc<PlaceholderMap>> {
+        self.placeholders.as_ref()
+    }
+
+    /// Whether a workflow may apply that has not been looked up, because the targets of the call are not known.
+    pub fn has_unresolved_workflow(&self) -> bool {
+        !self.is_resolved && self.principal.is_some() && !self.snapshot.workflows.is_empty()
+    }
+
+    /// Sets the policy of a call whose targets will not be known: that of its user path alone.
+    pub fn resolve_path_policy(&mut self) {
+        (self.is_resolved, self.was_resolved_by_path) = (true, true);
+        let Ok(path) = UserPath::parse(&self.owner.user_path) else { return };
+        self.workflow = self.snapshot.workflows.find("", "", &path).cloned();
+        if let Some(policies) = self.workflow.as_deref().and_then(|workflow| workflow.policies.as_ref()) {
+            self.policy = EffectivePolicy::defaults(&self.gateway.policy).for_workflow(&policies.payload);
+        }
+    }
+
+    /// The workflow that applies to the call; `None` before it is resolved, and for the managed default.
+    pub fn workflow(&self) -> Option<&ActiveWorkflow> {
+        self.workflow.as_deref()
     }
 
     /// The policy of the call; before its targets are known, the gateway's.

@@ -1,21 +1,26 @@
-//! The policy of one call: the settings of the gateway, with what the call and its targets change about them.
+//! The policy of one call: the settings of the gateway, with what its workflow, the call itself and its targets change.
 
 #[cfg(test)]
 mod tests;
 
 use std::time::Duration;
 
+use domain::resources::workflow::{RoutingOptions, WorkflowFeatures, WorkflowPayload};
+
 use crate::call::receive::Call;
 use crate::policy::{Policy, Retries};
 use crate::routing::routes::Limits;
 
 /// The settings in force for one call. Resolved once, after its targets are known, and carried in its context: later
-/// steps read these and not the gateway's. Settings of the process (accounting, audit log, memory for bodies) cannot
-/// differ between calls and are not part of it.
+/// steps read these and not the gateway's. Settings of the process, such as the memory for bodies, cannot differ between
+/// calls and are not part of it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EffectivePolicy {
     /// Whether the call asks for a stream.
     streams: bool,
+    pub features: WorkflowFeatures,
+    /// The options of the workflow. They come before the settings of the gateway and the provider instance.
+    pub routing: RoutingOptions,
     pub stream_heartbeat: Duration,
     pub first_event_timeout: Duration,
     pub stream_idle_timeout: Duration,
@@ -46,6 +51,8 @@ pub struct EffectivePolicy {
 pub struct TargetPolicy {
     /// The time to the first event of a stream, or to the end of another answer.
     pub answer_timeout: Duration,
+    /// The same without the workflow. A target that fails to answer in a shorter time is not to blame.
+    pub usual_timeout: Duration,
     /// The time between the events of a stream.
     pub idle_timeout: Duration,
     pub retries: Retries,
@@ -56,6 +63,8 @@ impl EffectivePolicy {
     pub fn defaults(policy: &Policy) -> Self {
         Self {
             streams: false,
+            features: policy.features(),
+            routing: RoutingOptions::default(),
             stream_heartbeat: policy.stream_heartbeat,
             first_event_timeout: policy.first_event_timeout,
             stream_idle_timeout: policy.stream_idle_timeout,
@@ -74,8 +83,20 @@ impl EffectivePolicy {
     }
 
     /// Resolves the policy of a call.
-    pub fn resolve(policy: &Policy, call: &Call) -> Self {
-        Self::defaults(policy).for_call(call.stream, call.is_large())
+    pub fn resolve(policy: &Policy, workflow: Option<&WorkflowPayload>, call: &Call) -> Self {
+        let defaults = Self::defaults(policy);
+        workflow
+            .map_or(defaults, |workflow| defaults.for_workflow(workflow))
+            .for_call(call.stream, call.is_large())
+    }
+
+    /// The policy with the options of a workflow.
+    pub(super) fn for_workflow(self, workflow: &WorkflowPayload) -> Self {
+        Self {
+            features: self.features.restricted_by(workflow.features),
+            routing: workflow.routing.unwrap_or_default(),
+            ..self
+        }
     }
 
     fn for_call(self, streams: bool, is_large: bool) -> Self {
@@ -90,24 +111,36 @@ impl EffectivePolicy {
 
     /// The policy at a target, whose provider instance may have limits of its own.
     pub fn at(&self, own: &Limits) -> TargetPolicy {
-        let answer_timeout = match self.streams {
+        let usual_timeout = match self.streams {
             true => own.first_byte.unwrap_or(self.first_event_timeout),
-            false => self.total_timeout(own),
+            false => own.total.unwrap_or(self.request_timeout),
         };
+        let answer_timeout = self.timeout().unwrap_or(usual_timeout);
+        let max = self.routing.retries.or(own.retries).unwrap_or(self.retries.max);
         TargetPolicy {
             answer_timeout,
+            usual_timeout,
             idle_timeout: own.idle.unwrap_or(self.stream_idle_timeout),
-            retries: Retries { max: own.retries.unwrap_or(self.retries.max), ..self.retries },
+            retries: Retries { max, ..self.retries },
         }
     }
 
     /// The time for a complete answer of a target.
     pub fn total_timeout(&self, own: &Limits) -> Duration {
-        own.total.unwrap_or(self.request_timeout)
+        self.timeout().or(own.total).unwrap_or(self.request_timeout)
     }
 
-    /// The time for all attempts together: the configured one, or the longest that one of the targets is given.
+    /// The time for all attempts together: that of the workflow, or the configured one, or the longest that one of the
+    /// targets is given.
     pub fn call_timeout<'a>(&self, targets: impl IntoIterator<Item = &'a Limits>) -> Duration {
+        if let Some(timeout) = self.timeout() {
+            return timeout;
+        }
         targets.into_iter().filter_map(|own| own.total).fold(self.request_timeout, Duration::max)
+    }
+
+    /// The time that the workflow gives.
+    fn timeout(&self) -> Option<Duration> {
+        self.routing.timeout_ms.map(Duration::from_millis)
     }
 }

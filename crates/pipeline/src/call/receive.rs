@@ -37,6 +37,8 @@ pub struct Call {
     pub forwarded: Vec<(HeaderName, HeaderValue)>,
     /// The previous response that this one continues.
     pub previous: Option<Previous>,
+    /// The request as it came, if guardrails have changed it.
+    pub original: Option<Box<Request>>,
     /// The request in the canonical model, parsed when a target first needs it.
     prompt: OnceLock<Result<Prompt, Fault>>,
 }
@@ -52,7 +54,15 @@ fn switch(surface: Surface) -> Option<HeaderName> {
 
 impl Call {
     fn new(surface: Surface, request: Request, stream: bool) -> Self {
-        Self { surface, request, stream, forwarded: Vec::new(), previous: None, prompt: OnceLock::new() }
+        Self {
+            surface,
+            request,
+            stream,
+            forwarded: Vec::new(),
+            previous: None,
+            original: None,
+            prompt: OnceLock::new(),
+        }
     }
 
     /// The routing question of this call.
@@ -82,6 +92,32 @@ impl Call {
     /// The facts about the request that decide its cost and its targets.
     pub fn shape(&self) -> RequestShape<'_> {
         formats::native(self.surface).shape(&self.request)
+    }
+
+    /// Whether the answer can be inspected: it is one turn of a conversation, made while the client waits.
+    pub fn has_inspectable_answer(&self) -> bool {
+        let Request { body, object, choices, .. } = &self.request;
+        match self.surface {
+            Surface::Converse(Format::Responses) => {
+                let in_background = object.value(body, "background");
+                *choices <= 1 && in_background.is_none_or(|value| &body[value] != b"true")
+            }
+            Surface::Converse(_) => *choices <= 1,
+            // Scores contain no text, unless they come with the documents.
+            Surface::Rerank => {
+                object.value(body, "return_documents").is_none_or(|value| &body[value] != b"true")
+            }
+            Surface::Embeddings | Surface::EmbedContent { .. } => true,
+            Surface::Completions => false,
+        }
+    }
+
+    /// Replaces the request by one that guardrails have changed.
+    pub fn change_request(self: Box<Self>, mut changed: Box<Self>) -> Box<Self> {
+        let Self { request, previous, original, .. } = *self;
+        changed.original = Some(original.unwrap_or_else(|| Box::new(request)));
+        changed.previous = previous;
+        changed
     }
 
     /// Whether work on the body, or on the turns before it, belongs on a worker thread.

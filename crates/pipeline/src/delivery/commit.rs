@@ -11,8 +11,9 @@ use domain::canon::Reply as CanonReply;
 use domain::fault::{self, Fault};
 use domain::usage::{Untold, Usage};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use wire::codec::{self, Native, Served};
+use wire::codec::{self, EchoedRequest, Native, Rendering, Served};
 
+use crate::accounting::loss::Loss;
 use crate::accounting::stored_response;
 use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
@@ -22,6 +23,7 @@ use crate::delivery::event_stream::EventStream;
 use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::Answer;
 use crate::gateway::Gateway;
+use crate::guardrails::{AnswerFilter, InspectedReply, RecordedReply};
 use crate::rate_limit::Account;
 use crate::responses;
 use crate::services::body_work::LARGE_BODY;
@@ -130,13 +132,14 @@ async fn pass_on(
         responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
         return reply;
     }
-    finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), pieces, recorder).await
+    let whole = WholeAnswer { pieces, recorded: None };
+    finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), whole, recorder).await
 }
 
 async fn render(
     mut ticket: Box<Ticket>,
-    translation: Translation,
-    answer: Box<CanonReply>,
+    mut translation: Translation,
+    mut answer: Box<CanonReply>,
     recorder: Option<Box<AnswerRecorder>>,
 ) -> Result<Reply, Refused> {
     let overhead_us = ticket.first_byte();
@@ -145,6 +148,10 @@ async fn render(
     }
     let length: u64 = answer.parts.iter().map(|part| content_bytes(&part.content)).sum();
     ticket.receipt.produced(length);
+    let mut recorded = RecordedReply::AsSent;
+    if let Some(filter) = translation.filter.take() {
+        (ticket, answer, recorded) = inspect_answer(ticket, filter, answer, length).await?;
+    }
     if translation.client_format == Format::Chat {
         ticket.gateway().reasoning_states.remember(ticket.context.owner(), &answer);
     }
@@ -155,22 +162,68 @@ async fn render(
     if let Some(usage) = usage.clone().filter(|_| length >= LARGE_BODY as u64) {
         ticket.consumed(usage, &raw);
     }
-    let rendered =
-        ticket.gateway().with_bytes(length as usize, move || client.render(&answer, &mut rendering));
+    let rendered = ticket.gateway().with_bytes(length as usize, move || {
+        let recorded = match recorded {
+            RecordedReply::AsSent => None,
+            RecordedReply::Omitted => None,
+            RecordedReply::Changed(answer) => {
+                // Without the request, which the Responses format repeats: it is recorded by itself.
+                let request = EchoedRequest::default();
+                Some(client.render(&answer, &mut Rendering { request, ..rendering.clone() }))
+            }
+        };
+        (client.render(&answer, &mut rendering), recorded)
+    });
     match rendered.await {
-        Ok(body) => {
+        Ok((body, recorded)) => {
             let usage = usage.map(|usage| (usage, &raw[..]));
-            Ok(finish(ticket, overhead_us, usage, vec![body], recorder).await)
+            let whole = WholeAnswer { pieces: vec![body], recorded };
+            Ok(finish(ticket, overhead_us, usage, whole, recorder).await)
         }
         Err(fault) => Err(ticket.refuse(fault)),
     }
+}
+
+/// Passes a whole answer through its guardrails. An answer that they refuse has to be paid for all the same.
+async fn inspect_answer(
+    mut ticket: Box<Ticket>,
+    filter: Box<AnswerFilter>,
+    answer: Box<CanonReply>,
+    length: u64,
+) -> Result<(Box<Ticket>, Box<CanonReply>, RecordedReply), Refused> {
+    // Before anything can fail, and before the client can disconnect.
+    let is_metered = answer.usage.is_some();
+    if let Some(usage) = answer.usage.clone() {
+        ticket.consumed(usage, &answer.raw_usage);
+    }
+    let inspecting = ticket.gateway().with_bytes(length as usize, move || filter.inspect_reply(answer));
+    let InspectedReply { reply, recorded, verdicts, outcome } = match inspecting.await {
+        Ok(inspected) => inspected,
+        Err(fault) => return Err(ticket.refuse(fault)),
+    };
+    ticket.audit.record_verdicts(verdicts);
+    if let RecordedReply::Omitted = recorded {
+        ticket.audit.omit_answer();
+    }
+    let Err(fault) = outcome else { return Ok((ticket, reply, recorded)) };
+    if let Some(deployment) = ticket.receipt.deployment().cloned().filter(|_| !is_metered) {
+        ticket.receipt.lose(&deployment, Loss { usage: None, content_bytes: length });
+    }
+    Err(ticket.refuse(fault))
+}
+
+/// The bytes of a whole answer.
+struct WholeAnswer {
+    pieces: Vec<Bytes>,
+    /// The bytes for the audit log, if they differ.
+    recorded: Option<Bytes>,
 }
 
 async fn finish(
     mut ticket: Box<Ticket>,
     overhead_us: u64,
     usage: Option<(Usage, &[u8])>,
-    pieces: Vec<Bytes>,
+    WholeAnswer { pieces, recorded }: WholeAnswer,
     recorder: Option<Box<AnswerRecorder>>,
 ) -> Reply {
     let mut cost = None;
@@ -188,7 +241,10 @@ async fn finish(
         headers.insert(response_headers::COST, cost);
     }
     stored_response::keep_whole(&mut ticket, &pieces).await;
-    take_down(&mut ticket, &headers, &pieces);
+    match recorded {
+        Some(recorded) => take_down(&mut ticket, &headers, &[recorded]),
+        None => take_down(&mut ticket, &headers, &pieces),
+    }
     let reply = whole_reply(headers, pieces);
     record(recorder, &reply, &ticket);
     if let Some(counted) = ticket.complete() {

@@ -229,7 +229,7 @@ impl EventStream {
         flow.report(&mut ticket);
         if let Some(fault) = flow.fault().cloned() {
             let error_event = flow.render_error_event(&fault);
-            ticket.audit.record_response(&error_event);
+            ticket.audit.record_response(&flow.recorded_error_event(&fault, &error_event));
             self.pending_bytes = Some(error_event);
             self.recorder = None;
             // An error acknowledges nothing, so it is sent without waiting for settlement. The dropped task continues.

@@ -52,14 +52,15 @@ async fn send_and_read(
     let policy = ticket.context.policy();
     let instance = &deployment.target.instance;
     prepared.trace_headers = ticket.receipt.trace_headers(span_id.as_deref());
-    let waited = policy.at(&deployment.instance.limits).answer_timeout;
+    let target_policy = policy.at(&deployment.instance.limits);
     let begun = Instant::now();
-    let limit = deadline.min(begun + waited);
+    let limit = deadline.min(begun + target_policy.answer_timeout);
     let too_slow = || {
         let given = limit.saturating_duration_since(begun);
         let fault = fault::upstream_timeout(instance, given);
-        // The remaining time of the call may be too short for any target: then the timeout is not its fault.
-        if given < waited.mul_f64(0.9) { fault.blame(Blame::Gateway) } else { fault }
+        // The remaining time of the call, or the time that its workflow gives, may be too short for any target: then the
+        // timeout is not its fault.
+        if given < target_policy.usual_timeout.mul_f64(0.9) { fault.blame(Blame::Gateway) } else { fault }
     };
     let head = timeout_at(limit, upstream::send(&mut prepared, call, deployment, ticket))
         .await
@@ -80,6 +81,10 @@ async fn send_and_read(
                 let Loss { usage, content_bytes } = flow.loss();
                 progress.came(content_bytes);
                 progress.record_usage(usage);
+                // Another target inspects its own answer.
+                if fault.is_of_guardrail() {
+                    progress.record_verdicts(flow.verdicts());
+                }
                 Err(fault)
             }
         };

@@ -67,11 +67,19 @@ pub fn prepare(
     };
     let upstream = upstream(call, deployment, client)?;
     let resumable = resume::is_resumable(call, context.policy());
-    let request = match upstream == client && !resumable && previous::goes_on_here(call, deployment) {
-        true => Cow::Borrowed(&call.request),
-        false => previous::with_history(call)?,
-    };
-    match ForwardingMode::decide(&ForwardingInputs { client, upstream, resumable, body: &request.body }) {
+    let is_inspected = is_inspected(call, client, context);
+    let request =
+        match upstream == client && !resumable && !is_inspected && previous::goes_on_here(call, deployment) {
+            true => Cow::Borrowed(&call.request),
+            false => previous::with_history(call)?,
+        };
+    match ForwardingMode::decide(&ForwardingInputs {
+        client,
+        upstream,
+        resumable,
+        is_inspected,
+        body: &request.body,
+    }) {
         ForwardingMode::Bytes => {
             let surface = Surface::Converse(client);
             let native = formats::native(surface);
@@ -89,6 +97,15 @@ pub fn prepare(
             translate(call, deployment, context, prompt, Conversion { client, upstream, why, continuity })
         }
     }
+}
+
+/// Whether guardrails need the answer in the canonical model: they inspect it, or have changed the request that the
+/// Responses format repeats in it.
+fn is_inspected(call: &Call, client: Format, context: &CallContext) -> bool {
+    let repeats_changes = client == Format::Responses && call.original.is_some();
+    // Where nothing depends on it, a conversation that only its provider knows is not refused.
+    let is_possible = context.must_filter_answer() || previous::history_is_known(call);
+    call.has_inspectable_answer() && is_possible && (context.filters_answer() || repeats_changes)
 }
 
 /// Prepares a call with a large body on a blocking thread; returns the call with the outcome.
@@ -153,6 +170,7 @@ fn translate(
     Conversion { client, upstream, why, continuity }: Conversion,
 ) -> Result<PreparedRequest, Fault> {
     let mut prompt = context.gateway().reasoning_states.restore(prompt, context.owner());
+    let is_json = prompt.output.is_some();
     let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = formats::upstream(upstream).encode(&prompt, &target(call, deployment))?;
@@ -178,11 +196,13 @@ fn translate(
             latency_ms: 0,
             include_usage: call.request.include_usage,
             tools,
-            request: echoed(client, &call.request),
+            request: echoed(client, call.original.as_deref().unwrap_or(&call.request)),
         },
         renames,
         why,
         continuity,
+        // The rest of a stream passes the filter of its first part.
+        filter: (continuity != Continuity::Continuation).then(|| context.answer_filter(is_json)).flatten(),
     };
     Ok(PreparedRequest {
         surface: Surface::Converse(upstream),

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use domain::fault::Fault;
+use domain::receipt::GuardrailVerdict;
 use domain::usage::Usage;
 use wire::response_facts::ResponseFacts;
 
@@ -17,6 +18,7 @@ pub struct Progress {
     bytes: AtomicU64,
     usage: OnceLock<Box<Usage>>,
     facts: OnceLock<Box<ResponseFacts>>,
+    verdicts: OnceLock<Vec<GuardrailVerdict>>,
 }
 
 impl Progress {
@@ -41,6 +43,15 @@ impl Progress {
         if let Some(facts) = facts {
             let _ = self.facts.set(Box::new(facts));
         }
+    }
+
+    /// Records the verdicts of guardrails on an answer that is not sent.
+    pub fn record_verdicts(&self, verdicts: Vec<GuardrailVerdict>) {
+        let _ = self.verdicts.set(verdicts);
+    }
+
+    pub fn verdicts(&self) -> &[GuardrailVerdict] {
+        self.verdicts.get().map(Vec::as_slice).unwrap_or_default()
     }
 
     pub fn facts(&self) -> Option<ResponseFacts> {

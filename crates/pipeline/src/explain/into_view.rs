@@ -6,6 +6,7 @@ use std::time::Duration;
 use domain::fault::Fault;
 use domain::money::{Cost, Nanos};
 use domain::principal::Principal;
+use domain::receipt::GuardrailVerdict;
 use domain::scope::Scope;
 use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
@@ -13,14 +14,16 @@ use serde_json::value::RawValue;
 use wire::vendors::Vendor;
 
 use super::view::{
-    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, LimitView, PrincipalView, Refusal, RequestView,
-    UpstreamRequest,
+    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, ExplainedGuardrails, ExplainedWorkflow,
+    LimitView, PrincipalView, Refusal, RequestView, UpstreamRequest,
 };
 use crate::accounting::reservation::Reservation;
 use crate::budgets::{Clamp, Headroom};
 use crate::call::arrival::Arrival;
+use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::dispatch::{Dialect, DryRun, RequestPreview, TargetOutlook};
+use crate::guardrails::CallGuardrails;
 use crate::rate_limit::{self, LimitStatus};
 use crate::routing::choose::{Candidate as _, Ranked, SelectionContext};
 use crate::routing::health::Availability;
@@ -40,6 +43,22 @@ const PLAIN: [HeaderName; 6] = [
     HeaderName::from_static("anthropic-beta"),
     HeaderName::from_static("openai-beta"),
 ];
+
+/// The workflow that applies to a call.
+pub fn workflow(context: &CallContext) -> Option<ExplainedWorkflow> {
+    let workflow = context.workflow()?;
+    let effective_features = context.gateway().features().restricted_by(context.policy().features);
+    Some(ExplainedWorkflow { id: workflow.id.clone(), effective_features })
+}
+
+/// The guardrails that apply to a call, with their verdicts on the request.
+pub fn guardrails(guardrails: &CallGuardrails, verdicts: Vec<GuardrailVerdict>) -> ExplainedGuardrails {
+    ExplainedGuardrails {
+        request: verdicts,
+        answer: guardrails.names_on_answers(),
+        record: guardrails.names_on_records(),
+    }
+}
 
 pub fn principal(principal: &Principal) -> PrincipalView {
     let key = principal.key();

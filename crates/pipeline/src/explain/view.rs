@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use domain::receipt::GuardrailVerdict;
+use domain::resources::workflow::WorkflowFeatures;
 use serde::Serialize;
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -13,12 +15,16 @@ pub struct Explanation {
     pub principal: PrincipalView,
     pub request: Option<RequestView>,
     pub resolution: Option<Resolution>,
+    /// The workflow that would apply; null for the managed default.
+    pub workflow: Option<ExplainedWorkflow>,
+    /// The guardrails that would apply; null without any.
+    pub guardrails: Option<ExplainedGuardrails>,
     /// In the order in which they would be tried.
     pub candidates: Option<Vec<Candidate>>,
     /// The limits of the key that would make the call; null without any.
     pub limits: Option<Vec<LimitView>>,
     pub decision: Decision,
-    /// The first that would leave.
+    /// The request of the first attempt.
     pub upstream_request: Option<UpstreamRequest>,
     pub estimated_cost: Option<EstimatedCost>,
     /// Every budget on the path.
@@ -26,9 +32,27 @@ pub struct Explanation {
     /// The output bound would be lowered to what a budget has left.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_tokens_clamped: Option<Clamped>,
-    /// A budget is exhausted and would have this selector serve the call instead.
+    /// The selector that would serve the call instead, because a budget is exhausted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub downgraded_to: Option<String>,
+}
+
+/// The version of a workflow, and the features that it and the gateway leave on.
+#[derive(Serialize, ToSchema)]
+pub struct ExplainedWorkflow {
+    pub id: String,
+    pub effective_features: WorkflowFeatures,
+}
+
+/// The guardrails of a call.
+#[derive(Serialize, ToSchema)]
+pub struct ExplainedGuardrails {
+    /// The verdicts on the request, in the order of steps and names.
+    pub request: Vec<GuardrailVerdict>,
+    /// The names of those that would inspect the answer.
+    pub answer: Vec<String>,
+    /// The names of those that would redact the audit log.
+    pub record: Vec<String>,
 }
 
 /// An output bound that was lowered.
@@ -38,7 +62,7 @@ pub struct Clamped {
     pub used: u64,
 }
 
-/// Who would make the call.
+/// The caller.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Principal)]
 pub struct PrincipalView {
@@ -50,25 +74,25 @@ pub struct PrincipalView {
     pub scopes: Vec<String>,
     pub provider_pool: Option<String>,
     pub active: bool,
-    /// Why it is not active.
+    /// The reason if it is not active.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<&'static str>,
 }
 
-/// What is asked for.
+/// The request.
 #[derive(Serialize, ToSchema)]
 pub struct RequestView {
-    /// What lots are drawn from: a call with this X-Request-Id draws the same.
+    /// The seed of random choices: a call with this X-Request-Id makes the same ones.
     pub request_id: String,
     pub path: String,
     /// chat, responses, messages, generate, completions, embeddings or rerank
     pub surface: &'static str,
     pub model: Option<String>,
-    /// The body's own `provider`.
+    /// The `provider` member of the body.
     pub provider: Option<String>,
     pub stream: bool,
     pub input_tokens_estimate: u64,
-    /// As the request bounds it.
+    /// The output limit of the request.
     pub max_output: Option<u64>,
 }
 
@@ -88,41 +112,41 @@ pub struct Candidate {
     pub provider: String,
     pub model: String,
     pub selector: String,
-    /// In the terms of its group's strategy: calls under way, milliseconds, dollars, or the adaptive score.
+    /// The figure that its group's strategy ranks by: calls in flight, milliseconds, dollars, or the adaptive score.
     pub score: Option<f64>,
     pub reason: String,
     /// ready, probe, cooling or open
     pub availability: &'static str,
     pub retry_in_ms: Option<u64>,
     pub price_known: bool,
-    /// US dollars, at the output asked for.
+    /// In US dollars, for the requested output.
     pub estimated_cost: Option<f64>,
     /// native, or translated:<format>; null if the target cannot be called.
     pub dialect: Option<String>,
-    /// Why the answer is translated and its bytes are not forwarded: formats_differ, resumable_stream or sealed_state.
-    /// Absent if they are.
+    /// The reason why the answer is translated and its bytes are not forwarded: formats_differ, resumable_stream or
+    /// sealed_state. Absent if they are forwarded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why_canonical: Option<&'static str>,
     /// Parameters that the target's format cannot express.
     pub dropped: Vec<String>,
-    /// Why it could not serve this call.
+    /// The reason if it cannot serve this call.
     pub error: Option<Refusal>,
 }
 
-/// How the key stands with one of its limits. Nothing is taken by an explanation.
+/// The state of one of the key's limits. An explanation takes nothing from it.
 #[derive(Serialize, ToSchema)]
 pub struct LimitView {
     /// requests_per_minute, requests_per_day, tokens_per_minute, tokens_per_day or max_parallel_requests
     pub scope: &'static str,
     pub limit: u64,
     pub remaining: u64,
-    /// Until more remains.
+    /// The time until more remains.
     pub reset_seconds: u64,
-    /// The call would be refused by it.
+    /// Whether it would refuse the call.
     pub refuses: bool,
 }
 
-/// What the call would meet now.
+/// The outcome of the call.
 #[derive(Default, Serialize, ToSchema)]
 pub struct Decision {
     pub first: Option<String>,
@@ -159,28 +183,28 @@ pub struct UpstreamRequest {
     pub body_truncated: bool,
 }
 
-/// What the dearest candidate would take at most.
+/// The worst-case cost at the most expensive candidate.
 #[derive(Serialize, ToSchema)]
 pub struct EstimatedCost {
     pub currency: &'static str,
     pub input_tokens: u64,
     pub max_output_tokens: u64,
-    /// Null where no candidate has a price.
+    /// Null if no candidate has a price.
     pub worst: Option<f64>,
 }
 
-/// How a budget stands, in US dollars. Figures of budgets above the asker's own path are null.
+/// The state of a budget, in US dollars. Figures of budgets above the path of the asking caller are null.
 #[derive(Serialize, ToSchema)]
 pub struct BudgetRoom {
     pub user_path: String,
     pub period_label: String,
     pub amount: Option<f64>,
     pub spent: Option<f64>,
-    /// Held for calls under way.
+    /// Held for calls in flight.
     pub reserved: Option<f64>,
     pub remaining: Option<f64>,
     pub period_end: String,
-    /// What this call may cost at worst has room in it.
+    /// Whether it has room for the worst-case cost of this call.
     pub fits: bool,
 }
 
@@ -190,6 +214,8 @@ impl Explanation {
             principal,
             request: None,
             resolution: None,
+            workflow: None,
+            guardrails: None,
             candidates: None,
             limits: None,
             decision: Decision::default(),

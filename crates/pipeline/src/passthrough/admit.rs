@@ -5,14 +5,17 @@ use std::sync::Arc;
 
 use domain::access::AccessLists;
 use domain::fault::{self, Fault, FaultCode};
+use domain::user_path::UserPath;
 use egress::Destination;
 use http::Method;
 use wire::vendors::Lifecycle;
 
 use super::endpoint::Endpoint;
+use crate::guardrails::CallGuardrails;
 use crate::policy::PassthroughRules;
 use crate::routing::resolve::access::{Access, Refusal};
-use crate::routing::routes::{Instance, Routes};
+use crate::routing::routes::{Deployment, Instance, Routes};
+use crate::snapshot::Snapshot;
 
 /// Finds the instance of that name, else the first of that type. Usable instances are preferred.
 pub(super) fn find(routes: &Routes, rules: &PassthroughRules, name: &str) -> Result<Arc<Instance>, Fault> {
@@ -102,6 +105,30 @@ pub(super) fn background_untracked(rules: &PassthroughRules, instance: &Instance
     let followed = instance.core.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve);
     (!rules.unmetered && !followed)
         .then(|| unmetered("Background responses of this provider").param("background"))
+}
+
+/// Refuses a call where a guardrail blocks what cannot be inspected: texts are not inspected here. Returns whether
+/// guardrails apply to it.
+pub(super) fn refuse_uninspected(
+    snapshot: &Snapshot,
+    deployment: &Arc<Deployment>,
+    named: &[Arc<Deployment>],
+    path: &UserPath,
+) -> Result<bool, Fault> {
+    let mut has_guardrails = false;
+    for deployment in named.iter().chain([deployment]) {
+        let target = &deployment.target;
+        let Some(workflow) = snapshot.workflows.find(&target.instance, &target.model, path) else { continue };
+        let policies = workflow.policies.as_ref();
+        let policies = policies.ok_or_else(|| fault::workflow_unavailable(&workflow.id))?;
+        let policies = Some(policies).filter(|policies| policies.payload.features.guardrails);
+        let guardrails = policies.and_then(|policies| policies.guardrails.for_path(path));
+        has_guardrails |= guardrails.is_some();
+        if let Some(name) = guardrails.as_ref().and_then(CallGuardrails::blocking_unreadable) {
+            return Err(fault::guardrail_blocked(name, "kind of call, which is not inspected"));
+        }
+    }
+    Ok(has_guardrails)
 }
 
 fn unmetered(work: &str) -> Fault {

@@ -49,6 +49,10 @@ pub(super) async fn prepare(
     let deployment =
         deployments.first().cloned().unwrap_or_else(|| address.instance.passthrough_deployment(""));
     ticket.receipt.names(&deployment.target.model);
+    let guards = address.purpose.infers && ticket.gateway().policy.guardrails;
+    if !guards || !admit::refuse_uninspected(snapshot, &deployment, &deployments, &user_path)? {
+        ticket.audit.skip_inspection();
+    }
     let reservation =
         reserve(&principal, &user_path, &address, (&deployment, &deployments), &upload, ticket)?;
     let span_id = ticket.new_span_id();

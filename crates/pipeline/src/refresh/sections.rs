@@ -5,11 +5,13 @@ mod as_stored;
 mod auth_keys;
 mod budget_settings;
 mod budgets;
+mod guardrails;
 mod model_overrides;
 mod model_prices;
 mod providers;
 #[cfg(test)]
 mod tests;
+mod workflow_activations;
 
 use std::collections::BTreeMap;
 
@@ -17,6 +19,7 @@ use domain::clock::Timestamp;
 use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
+use domain::resources::workflow::Workflow;
 use store::{Documents, StoreError};
 
 use crate::snapshot::document_errors::DocumentErrors;
@@ -80,5 +83,15 @@ sections! {
     BudgetSections {
         budgets: budgets::Budgets,
         settings: budget_settings::Settings,
+    }
+}
+
+sections! {
+    /// The documents that workflows are compiled from.
+    WorkflowSections {
+        // Before the versions: a version is written before the activation that names it.
+        activations: workflow_activations::WorkflowActivations,
+        versions: AsStored<Workflow>,
+        guardrails: guardrails::Guardrails,
     }
 }

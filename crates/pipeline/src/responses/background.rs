@@ -38,7 +38,7 @@ pub fn is_to_be_followed(ticket: &Ticket, body: &[u8], object: &json::Object) ->
 /// Whether a streamed response continues at its provider after the client disconnected.
 pub fn goes_on(ticket: &Ticket) -> bool {
     let asked = || {
-        let body = ticket.receipt.prompt();
+        let body = ticket.receipt.received_body();
         json::value_at(body, &["background"]).is_some_and(|range| &body[range] == b"true")
     };
     ticket.keeping().is_some() && can_be_asked(ticket) && asked()

@@ -39,6 +39,8 @@ pub enum Choice<L> {
 #[derive(Clone, Debug)]
 pub struct Group<L> {
     pub name: Arc<str>,
+    /// Whether it is a pool or combo; otherwise it is made of the instances that serve a model.
+    pub is_configured: bool,
     pub strategy: Strategy,
     /// Whether members whose breaker is open or that cool down are tried last.
     pub health_aware: bool,

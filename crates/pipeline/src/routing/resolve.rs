@@ -8,6 +8,7 @@ pub mod trail;
 use std::sync::Arc;
 
 use domain::fault::{self, Fault};
+use domain::resources::workflow::RoutingOptions;
 use wire::vendors;
 
 use crate::routing::choose::{self, Ranked, SelectionContext};
@@ -75,6 +76,25 @@ pub fn resolve(asking: &RoutingRequest<'_>, trail: &mut impl Trail) -> Result<Re
 }
 
 impl Resolved {
+    /// The target that comes first in the configuration, which the policy of the call depends on. The one that is tried
+    /// first can differ with each call.
+    pub fn primary(&self) -> &Arc<Deployment> {
+        names::first_leaf(&self.choice)
+    }
+
+    /// Applies the options of a workflow: the strategy of the pool or combo, and no fallback.
+    pub fn with_options(mut self, routing: &RoutingOptions, fallback: bool) -> Self {
+        if let (choose::Choice::Among(group), Some(strategy)) = (&mut self.choice, routing.strategy)
+            && group.is_configured
+        {
+            group.strategy = strategy;
+        }
+        if !fallback {
+            self.mode = FallbackMode::Off;
+        }
+        self
+    }
+
     /// Ranks the targets in the order in which they are tried, with reasons.
     pub fn ranked(&self, selection: &SelectionContext) -> Vec<Ranked<Arc<Deployment>>> {
         let mut ranked = choose::rank(&self.choice, selection);
@@ -100,7 +120,9 @@ impl Resolved {
 
     pub fn plan(self, selection: impl FnOnce() -> SelectionContext) -> Plan {
         match self.choice {
-            choose::Choice::One(deployment) if self.fallbacks.is_empty() => {
+            choose::Choice::One(deployment)
+                if self.fallbacks.is_empty() || self.mode == FallbackMode::Off =>
+            {
                 Plan { deployments: vec![deployment] }
             }
             _ => {

@@ -4,7 +4,7 @@
 use domain::call::Format;
 use wire::codec;
 
-/// How request and answer pass between client and provider. Dispatch follows it, and explain shows it.
+/// The way of request and answer between client and provider. Dispatch follows it, and explain shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForwardingMode {
     /// The provider's bytes are forwarded; only usage and errors are read.
@@ -22,6 +22,8 @@ pub enum TranslationReason {
     ResumableStream,
     /// The answer continues a stream that another provider began, and is joined to it event by event.
     Continuation,
+    /// Guardrails inspect the answer, or placeholders are restored in it.
+    Guardrails,
     /// The request contains reasoning state that was sealed for the client. It must be opened before it is sent, and
     /// new state must be sealed in the answer.
     SealedState,
@@ -33,6 +35,7 @@ impl TranslationReason {
             Self::FormatsDiffer => "formats_differ",
             Self::ResumableStream => "resumable_stream",
             Self::Continuation => "continuation",
+            Self::Guardrails => "guardrails",
             Self::SealedState => "sealed_state",
         }
     }
@@ -45,6 +48,8 @@ pub struct ForwardingInputs<'a> {
     pub upstream: Format,
     /// Another provider may have to continue the stream.
     pub resumable: bool,
+    /// The answer is inspected, or changed.
+    pub is_inspected: bool,
     /// The request in the client's format, including the history of the conversation where the provider lacks it.
     pub body: &'a [u8],
 }
@@ -56,6 +61,8 @@ impl ForwardingMode {
             Self::Translated(TranslationReason::FormatsDiffer)
         } else if inputs.resumable {
             Self::Translated(TranslationReason::ResumableStream)
+        } else if inputs.is_inspected {
+            Self::Translated(TranslationReason::Guardrails)
         } else if codec::carries_sealed_state(inputs.body) {
             Self::Translated(TranslationReason::SealedState)
         } else {
@@ -86,8 +93,11 @@ mod tests {
             (Format::Messages, Format::Messages, true, &sealed, Translated(ResumableStream)),
             (Format::Messages, Format::Messages, false, &sealed, Translated(SealedState)),
         ] {
-            let inputs = ForwardingInputs { client, upstream, resumable, body };
+            let inputs = ForwardingInputs { client, upstream, resumable, is_inspected: false, body };
             assert_eq!(ForwardingMode::decide(&inputs), expected, "{client:?} {upstream:?} {resumable}");
         }
+        let (client, upstream) = (Format::Chat, Format::Chat);
+        let inputs = ForwardingInputs { client, upstream, resumable: false, is_inspected: true, body: b"{}" };
+        assert_eq!(ForwardingMode::decide(&inputs), Translated(TranslationReason::Guardrails));
     }
 }

@@ -5,6 +5,7 @@ use wire::codec::{AnswerReader, ClientCodec, Decoding, Native, Rendering, Upstre
 use wire::renames::Renames;
 
 use super::forwarding_mode::{ForwardingMode, TranslationReason};
+use crate::guardrails::AnswerFilter;
 
 /// The handling of the response on its way to the client: forwarded unchanged (`Native`) or translated.
 pub enum ResponseMode {
@@ -23,6 +24,8 @@ pub struct Translation {
     pub renames: Renames,
     pub why: TranslationReason,
     pub continuity: Continuity,
+    /// The treatment of the answer before it is sent, if it needs any.
+    pub filter: Option<Box<AnswerFilter>>,
 }
 
 /// Whether a stream can continue at another provider.

@@ -13,7 +13,7 @@ use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use domain::usage::Usage;
-use wire::codec::{AnswerReader, Broken, Class, Native};
+use wire::codec::{AnswerReader, Broken, Class, ContentTemplate, Native};
 use wire::formats::{self, chat};
 use wire::response_facts::ResponseFacts;
 use wire::sse::{Event, Splitter};
@@ -86,6 +86,7 @@ struct NativeRelay {
     /// The last event ended the content or a block of it.
     answered: bool,
     events: u64,
+    template: ContentTemplate,
 }
 
 impl UpstreamStream {
@@ -109,6 +110,7 @@ impl UpstreamStream {
                     finished: false,
                     answered: false,
                     events: 0,
+                    template: ContentTemplate::default(),
                 })
             }
             ResponseMode::Translated(translation) => {
@@ -152,10 +154,22 @@ impl UpstreamStream {
 
     /// Sets the audit recording and adds the bytes that are already queued.
     pub fn record(&mut self, recording: Option<Arc<Recording>>) {
-        if let Some(recording) = &recording {
+        let has_own_record =
+            matches!(&self.mode, StreamMode::Translated(translated) if translated.has_own_record());
+        if let Some(recording) = recording.as_ref().filter(|_| !has_own_record) {
             self.outgoing.iter().for_each(|bytes| recording.add(bytes));
         }
         self.recording = recording;
+        self.record_own();
+    }
+
+    /// Adds to the recording what differs from the sent bytes.
+    fn record_own(&mut self) {
+        if let (StreamMode::Translated(translated), Some(recording)) = (&mut self.mode, &self.recording)
+            && let Some(bytes) = translated.take_record()
+        {
+            recording.add(&bytes);
+        }
     }
 
     fn put(&mut self, bytes: Bytes) {
@@ -242,14 +256,18 @@ impl UpstreamStream {
     pub fn give_up(&mut self, fault: Fault) {
         self.body = None;
         self.ended = true;
-        if let StreamMode::Translated(translated) = &mut self.mode
-            && translated.conclude()
-        {
-            self.opened = true;
-            self.collect();
-            return;
+        let concluded = match &mut self.mode {
+            StreamMode::Translated(translated) => translated.conclude(),
+            StreamMode::Native(_) => Ok(false),
+        };
+        match concluded {
+            Ok(true) => {
+                self.opened = true;
+                self.collect();
+            }
+            Ok(false) => self.fault = Some(fault),
+            Err(refused) => self.fault = Some(refused),
         }
-        self.fault = Some(fault);
     }
 
     pub fn silent(&self, waited: Duration) -> Fault {
@@ -355,10 +373,15 @@ impl UpstreamStream {
 
     /// Queues what the translation has rendered.
     fn collect(&mut self) {
-        if let StreamMode::Translated(translated) = &mut self.mode
-            && let Some(written) = translated.take()
-        {
-            self.put(written);
+        let StreamMode::Translated(translated) = &mut self.mode else { return };
+        let has_own_record = translated.has_own_record();
+        match translated.take() {
+            Some(written) if has_own_record => self.outgoing.push_back(written),
+            Some(written) => self.put(written),
+            None => {}
+        }
+        if has_own_record {
+            self.record_own();
         }
     }
 
@@ -386,8 +409,14 @@ impl UpstreamStream {
         match &mut self.mode {
             StreamMode::Native(mode) => {
                 mode.events += 1;
+                if let Some(content_bytes) = mode.template.content_bytes(event) {
+                    mode.answered = false;
+                    self.content_bytes += content_bytes as u64;
+                    return Some(event.raw.clone());
+                }
                 let native = mode.native;
                 let seen = native.classify(event);
+                mode.template.learn(event, &seen);
                 mode.finished |= seen.finish;
                 mode.answered = seen.finish
                     || (seen.content_bytes == 0 && (mode.answered || native.ends_block(&event.data())));
@@ -486,6 +515,15 @@ impl UpstreamStream {
                 formats::client(self.format).render_error_event(fault, broken)
             }
         }
+    }
+
+    /// The event of a fault as it is recorded; `sent` is the event for the client.
+    pub fn recorded_error_event(&mut self, fault: &Fault, sent: &Bytes) -> Bytes {
+        let own = match &mut self.mode {
+            StreamMode::Translated(translated) => translated.recorded_fault(fault),
+            StreamMode::Native(_) => None,
+        };
+        own.unwrap_or_else(|| sent.clone())
     }
 
     /// Reads a completed stream to the end of its body, so that the connection can be reused.

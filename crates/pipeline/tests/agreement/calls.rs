@@ -105,7 +105,7 @@ fn headers(luck: &mut Luck, world: &World, by_master: bool, request_id: &str) ->
 }
 
 fn body(luck: &mut Luck, surface: Surface) -> Value {
-    let text = luck.one(&["How are you?", "Tell me of the sea. Grüße, 海", "x"]);
+    let text = luck.one(&["How are you?", "Tell me of the sea. Grüße, 海", "Write to ana@example.com.", "x"]);
     match surface {
         Surface::Converse(Format::Chat) => chat(luck, text),
         Surface::Converse(Format::Messages) => messages(luck, text),

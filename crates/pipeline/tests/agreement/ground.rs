@@ -99,6 +99,8 @@ impl Ground {
                 master: [0; 32],
                 keys: Default::default(),
                 routes: Default::default(),
+                guardrails: Default::default(),
+                workflows: Default::default(),
                 document_errors: Default::default(),
             }),
             pending_receipts: Default::default(),

@@ -1,7 +1,7 @@
 //! A random configuration: instances, pools, combos, aliases, overrides, keys, settings, health.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use domain::access::AccessLists;
@@ -10,22 +10,31 @@ use domain::principal::KeyFacts;
 use domain::resources::alias::Alias;
 use domain::resources::auth_key;
 use domain::resources::combo::Combo;
+use domain::resources::guardrail::Guardrail;
 use domain::resources::model_override::ModelOverride;
 use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, ProviderSource};
+use domain::resources::workflow::{
+    GuardrailStep, RoutingOptions, Workflow, WorkflowActivation, WorkflowFeatures, WorkflowPayload,
+    WorkflowScope,
+};
 use domain::scope::{Action, Scope};
 use domain::secret::Secret;
 use domain::strategy::Strategy;
 use domain::user_path::UserPath;
 use egress::Trust;
 use pipeline::gateway::Gateway;
+use pipeline::guardrails::CompiledGuardrail;
 use pipeline::policy::{Fallback, FallbackMode, Policy, Retries};
 use pipeline::routing::health::Admission;
 use pipeline::routing::inventory::{Listing, Model};
 use pipeline::routing::names::Names;
 use pipeline::routing::routes::{self, Routes};
 use pipeline::snapshot::Snapshot;
+use pipeline::snapshot::guardrails::Guardrails;
 use pipeline::snapshot::keys::Keys;
+use pipeline::snapshot::workflows::Workflows;
+use serde_json::json;
 
 use crate::ground::{Ground, NOW, TICK};
 use crate::luck::Luck;
@@ -109,6 +118,8 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
     };
     let mut routes = routes::compile(&providers, &ground);
     routes.names = names;
+    let guardrails = Guardrails::new(GUARDRAILS.clone());
+    let workflows = workflows(luck, &instances, &guardrails);
     let under_way = health(luck, &routes);
     let mut keys = Keys::default();
     let pools: Vec<String> = routes.names.pools.keys().cloned().collect();
@@ -119,6 +130,8 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
         master: auth_key::digest(MASTER),
         keys,
         routes: Arc::new(routes),
+        guardrails: Arc::new(guardrails),
+        workflows: Arc::new(workflows),
         document_errors: Default::default(),
     }));
     World { gateway, selectors, instances, _under_way: under_way }
@@ -256,6 +269,57 @@ fn policy(luck: &mut Luck, selectors: &[String]) -> Policy {
         models_enabled_by_default: luck.percent(95),
         ..Policy::default()
     }
+}
+
+/// Guardrails of all types; the texts of calls match some of them. Compiled once.
+static GUARDRAILS: LazyLock<BTreeMap<String, Arc<CompiledGuardrail>>> = LazyLock::new(|| {
+    let documents = json!([
+        {"name": "injection", "type": "prompt_injection", "config": {"action": "block"}},
+        {"name": "instructions", "type": "system_prompt", "config": {"mode": "decorator", "content": "Obey."}},
+        {"name": "length", "type": "length_limit", "config": {"max_chars": 500}},
+        {"name": "personal", "type": "pii_redact", "config": {"reversible": true}},
+        {"name": "sea", "type": "regex_block", "config": {"patterns": ["sea"]}},
+        {"name": "you", "type": "regex_block", "config": {"patterns": ["you"], "action": "sanitize"}},
+    ]);
+    let documents: Vec<Guardrail> = serde_json::from_value(documents).unwrap();
+    let compiled = documents.into_iter().map(|document| {
+        (document.name.clone(), Arc::new(CompiledGuardrail::compile(document).ok().unwrap()))
+    });
+    compiled.collect()
+});
+
+fn workflows(luck: &mut Luck, instances: &[String], guardrails: &Guardrails) -> Workflows {
+    let (mut versions, mut activations) = (BTreeMap::new(), BTreeMap::new());
+    for _ in 0..luck.between(0, 3) {
+        let provider = luck.percent(50).then(|| luck.name(instances));
+        let scope = WorkflowScope {
+            scope_model: provider.as_ref().filter(|_| luck.percent(50)).map(|_| luck.one(&MODELS).to_owned()),
+            scope_provider_name: provider,
+            scope_user_path: luck.percent(50).then(|| luck.one(&PATHS).to_owned()),
+        };
+        let strategy = luck.percent(50).then(|| strategy(luck));
+        let features = WorkflowFeatures { fallback: luck.percent(50), ..WorkflowFeatures::default() };
+        let routing = Some(RoutingOptions { strategy, ..RoutingOptions::default() });
+        let names: Vec<&str> = guardrails.names().collect();
+        let steps = luck.some(&names, 25).into_iter();
+        let steps = steps.map(|name| GuardrailStep { reference: name.to_owned(), step: 1 }).collect();
+        let workflow_payload =
+            WorkflowPayload { features, routing, guardrails: steps, ..WorkflowPayload::default() };
+        let id = scope.key();
+        let version = Workflow { id: id.clone(), scope, workflow_payload, ..Workflow::managed_default() };
+        // A version that is in force and missing does not compile.
+        if luck.percent(95) {
+            versions.insert(id.clone(), version);
+        }
+        let activation = WorkflowActivation {
+            scope: id.clone(),
+            versions: 1,
+            active: Some(id.clone()),
+            guardrails: Vec::new(),
+        };
+        activations.insert(id, activation);
+    }
+    Workflows::link(&versions, &activations, guardrails, |_, _| {})
 }
 
 fn key(luck: &mut Luck, instances: &[String], pools: &[String]) -> KeyFacts {

@@ -52,6 +52,8 @@ pub fn with_routes(routes: Routes) -> Snapshot {
         master: auth_key::digest(MASTER),
         keys: Keys::default(),
         routes: Arc::new(routes),
+        guardrails: Default::default(),
+        workflows: Default::default(),
         document_errors: Default::default(),
     }
 }

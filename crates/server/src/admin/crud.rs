@@ -4,6 +4,7 @@ use axum::Json;
 use axum::response::{IntoResponse as _, Response};
 use domain::fault::{self, Fault};
 use domain::resources::Resource;
+use domain::resources::workflow::WorkflowActivation;
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
 use store::{Collection, StoreError, Stored, Write as Writing};
@@ -114,8 +115,24 @@ pub async fn delete<T: Served>(
     let _turn = app.naming.lock().await;
     match collection::<T>(app).delete_any(name, actor, record::if_match(headers)).await {
         Err(StoreError::NotFound) => return Err(missing::<T>(name).into()),
-        deleted => deleted?,
+        deleted => deleted.map_err(|error| not_deleted(name, error))?,
     }
     app.refresher.refresh().await?;
     Ok(StatusCode::NO_CONTENT)
+}
+
+/// The error of a deletion. Documents that refer to this one are listed as `kind/name`. An activation is not a record of
+/// this API: its workflow is named by its scope.
+pub fn not_deleted(name: &str, error: StoreError) -> Problem {
+    let referrers = match error {
+        StoreError::Conflict { referrers, .. } if !referrers.is_empty() => referrers,
+        error => return error.into(),
+    };
+    let activation = format!("{}/", WorkflowActivation::KIND);
+    let described = referrers.iter().map(|referrer| match referrer.strip_prefix(&activation) {
+        Some(scope) => format!("the workflow in force for '{scope}'"),
+        None => referrer.clone(),
+    });
+    let described = described.collect::<Vec<_>>().join(", ");
+    fault::conflict(format!("'{name}' is in use by {described}.")).into()
 }

@@ -19,6 +19,7 @@ use serde::Serialize;
 use store::Write as Writing;
 use utoipa::ToSchema;
 
+use super::crud;
 use super::names::Names;
 use super::record;
 use crate::App;
@@ -201,7 +202,10 @@ pub async fn delete(
     let (actor, if_match) = (authorized.principal.actor(), record::if_match(&headers));
     match app.refresher.configured_source(&name) {
         Some(_) => providers.delete_override(&name, actor, if_match).await?,
-        None => providers.delete_any(&name, actor, if_match).await?,
+        None => {
+            let deleted = providers.delete_any(&name, actor, if_match).await;
+            deleted.map_err(|error| crud::not_deleted(&name, error))?;
+        }
     }
     app.refresher.refresh().await?;
     Ok(StatusCode::NO_CONTENT)

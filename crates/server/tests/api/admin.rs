@@ -8,6 +8,7 @@ mod changes;
 mod combos;
 mod console;
 mod explain;
+mod guardrails;
 mod model_overrides;
 mod model_pricing;
 mod models;
@@ -17,6 +18,7 @@ mod round_trip;
 mod runtime;
 mod strictness;
 mod usage;
+mod workflows;
 
 use serde_json::{Value, json};
 

@@ -408,6 +408,8 @@ fn empty_snapshot() -> Snapshot {
         master: auth_key::digest(MASTER),
         keys: Default::default(),
         routes: Default::default(),
+        guardrails: Default::default(),
+        workflows: Default::default(),
         document_errors: Default::default(),
     }
 }

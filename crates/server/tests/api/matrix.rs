@@ -291,8 +291,17 @@ async fn an_admin_of_a_subtree_manages_its_objects() {
         app.get(&*path).key(&team).send().await.expect_status(200);
         app.get(format!("{path}/input_items")).key(&team).send().await.expect_status(200);
         app.call(Method::DELETE, &*path).key(&team).send().await.expect_status(200);
-        for path in ["providers", "aliases", "pools", "combos", "model-overrides", "model-pricing", "models"]
-        {
+        for path in [
+            "providers",
+            "aliases",
+            "pools",
+            "combos",
+            "guardrails",
+            "model-overrides",
+            "model-pricing",
+            "models",
+            "workflows",
+        ] {
             app.get(format!("/admin/api/v1/{path}")).key(&team).send().await.expect_status(200);
         }
         let end = app.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({}));

@@ -151,6 +151,7 @@ fn data(receipt: &Receipt, audited: &Audited) -> String {
     object.some_text("trace_id", receipt.trace.as_ref().map(|trace| &*trace.trace_id));
     audited.query.write("query", &mut object);
     audited.reason.write("reason", &mut object);
+    object.some("guardrails", Some(&audited.guardrails).filter(|verdicts| !verdicts.is_empty()));
     for (key, headers) in
         [("request_headers", &audited.request_headers), ("response_headers", &audited.response_headers)]
     {

@@ -17,7 +17,7 @@ pub(super) enum RecordKind {
     Carried,
 }
 
-/// What a record is and how it is encoded: one byte in its frame.
+/// The kind and the encoding of a record: one byte in its frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordType {
     pub kind: RecordKind,

@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, FileExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use mapped_file::MappedFile;
+use memory_map::MappedFile;
 
 /// Magic and the segment id as text, so that a renamed file can be identified.
 pub(super) const HEADER: u64 = 8 + 32;
@@ -97,12 +97,7 @@ pub(super) fn probe(directory: &Path, size: usize) -> io::Result<()> {
 
 /// Prevents a backup from starting while segments are removed; `None` while a backup runs, which needs them.
 pub(super) fn lock_removal(root: &Path) -> io::Result<Option<File>> {
-    let lock = lock_file(&root.join(BACKUP))?;
-    match lock.try_lock() {
-        Ok(()) => Ok(Some(lock)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    try_lock(&root.join(BACKUP))
 }
 
 /// Keeps all segments until the returned file is dropped.
@@ -163,11 +158,8 @@ pub(super) fn orphans(root: &Path, own: &str) -> io::Result<Vec<(String, PathBuf
     }
     let mut found = Vec::new();
     for (name, path) in directories(root)?.into_iter().filter(|(name, _)| name != own) {
-        let lock = lock_file(&path.join(LOCK))?;
-        match lock.try_lock() {
-            Ok(()) => found.push((name, path, lock)),
-            Err(TryLockError::WouldBlock) => {}
-            Err(TryLockError::Error(error)) => return Err(error),
+        if let Some(lock) = try_lock(&path.join(LOCK))? {
+            found.push((name, path, lock));
         }
     }
     Ok(found)
@@ -193,21 +185,12 @@ pub(crate) fn directories(root: &Path) -> io::Result<Vec<(String, PathBuf)>> {
 /// Prevents processes from starting on this directory while the returned file is open; `None` if another process holds
 /// the gate.
 pub(crate) fn close_gate(root: &Path) -> io::Result<Option<File>> {
-    let gate = lock_file(&root.join(GATE))?;
-    match gate.try_lock() {
-        Ok(()) => Ok(Some(gate)),
-        Err(TryLockError::WouldBlock) => Ok(None),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    try_lock(&root.join(GATE))
 }
 
 /// True if a running process holds the lock of the directory.
 pub(crate) fn is_in_use(directory: &Path) -> io::Result<bool> {
-    match lock_file(&directory.join(LOCK))?.try_lock() {
-        Ok(()) => Ok(false),
-        Err(TryLockError::WouldBlock) => Ok(true),
-        Err(TryLockError::Error(error)) => Err(error),
-    }
+    Ok(try_lock(&directory.join(LOCK))?.is_none())
 }
 
 /// Removes the directory of a process, holding the gate so that no process searches for directories meanwhile.
@@ -243,6 +226,16 @@ fn aside(root: &Path, segment: &Segment) -> io::Result<PathBuf> {
     let aside = root.join(DAMAGED);
     fs::DirBuilder::new().recursive(true).mode(0o700).create(&aside)?;
     Ok(aside.join(format!("{}{SUFFIX}", segment.id)))
+}
+
+/// Takes a lock; `None` if another process holds it.
+fn try_lock(path: &Path) -> io::Result<Option<File>> {
+    let file = lock_file(path)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
 }
 
 fn lock_file(path: &Path) -> io::Result<File> {

@@ -8,7 +8,7 @@ use std::io;
 use std::sync::Arc;
 
 use domain::clock::Timestamp;
-use mapped_file::MappedFile;
+use memory_map::MappedFile;
 
 use super::segment::{HEADER, Segment};
 
@@ -123,7 +123,7 @@ impl Shard {
 
     /// The time at which the oldest waiting record was written.
     pub fn oldest(&self) -> Option<Timestamp> {
-        self.marks.front().filter(|_| self.written.bytes > self.booked.bytes).map(|(_, at)| *at)
+        self.marks.front().filter(|_| self.waiting_bytes() > 0).map(|(_, at)| *at)
     }
 
     pub fn drained(&mut self, bytes: u64, records: u64) {

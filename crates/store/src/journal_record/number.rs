@@ -100,6 +100,7 @@ mod tests {
         ("previous_response_id", 38),
         ("unbooked", 39),
         ("trace", 40),
+        ("workflow_version_id", 41),
     ];
     const BUCKETS: &[(&str, u8)] = &[
         ("input", 1),

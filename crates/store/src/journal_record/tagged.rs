@@ -4,10 +4,10 @@
 //! value, which is a varint, or bytes behind their length as a varint. Bytes are text or further fields. Readers skip
 //! fields with numbers that they do not know, so that records of later builds can be read.
 
+use crate::varint;
+
 /// The kind of a value, in the lowest bit of its tag: set if it consists of bytes behind their length.
 const BYTES: u8 = 1;
-/// The greatest length of a varint: 64 bits, 7 in each byte.
-const MAX_VARINT: usize = 10;
 
 /// Appends fields to a buffer.
 pub(crate) struct FieldWriter<'a> {
@@ -27,7 +27,7 @@ impl<'a> FieldWriter<'a> {
     /// A signed number, in zigzag encoding: small absolute values are short.
     #[inline]
     pub fn signed(&mut self, field: u8, number: i64) {
-        self.number(field, ((number << 1) ^ (number >> 63)) as u64);
+        self.number(field, varint::zigzag(number));
     }
 
     #[inline]
@@ -91,7 +91,7 @@ impl<'a> FieldWriter<'a> {
             }
             _ => {}
         }
-        let (bytes, length) = varint(number);
+        let (bytes, length) = varint::encode(number);
         self.out.push(tag);
         // Copying a constant length and cutting the rest off is cheaper than copying a variable length.
         let end = self.out.len() + length;
@@ -102,25 +102,12 @@ impl<'a> FieldWriter<'a> {
     /// Replaces the `room` bytes that were left for a length by the longer one, and moves the value behind it.
     #[cold]
     fn widen_length(&mut self, place: usize, room: usize, length: usize) {
-        let (bytes, width) = varint(length as u64);
+        let (bytes, width) = varint::encode(length as u64);
         let value = place + room..self.out.len();
         self.out.extend_from_slice(&bytes[room..width]);
         self.out.copy_within(value, place + width);
         self.out[place..place + width].copy_from_slice(&bytes[..width]);
     }
-}
-
-/// A number in groups of 7 bits, the lowest first; all but the last one have the highest bit set.
-#[inline]
-fn varint(number: u64) -> ([u8; MAX_VARINT], usize) {
-    let (mut bytes, mut rest, mut last) = ([0; MAX_VARINT], number, 0);
-    while rest >= 0x80 {
-        bytes[last] = rest as u8 | 0x80;
-        rest >>= 7;
-        last += 1;
-    }
-    bytes[last] = rest as u8;
-    (bytes, last + 1)
 }
 
 /// Reads fields one after the other. Errors are reasons.
@@ -150,7 +137,7 @@ impl<'a> FieldReader<'a> {
     pub fn next_field(&mut self) -> Result<Option<Field<'a>>, &'static str> {
         let Some((tag, rest)) = self.rest.split_first() else { return Ok(None) };
         self.rest = rest;
-        let number = self.varint()?;
+        let number = varint::read(&mut self.rest).ok_or("a number is cut off or has more than 64 bits")?;
         if tag & BYTES == 0 {
             return Ok(Some(Field { number: tag >> 1, value: FieldValue::Number(number) }));
         }
@@ -161,38 +148,4 @@ impl<'a> FieldReader<'a> {
         self.rest = rest;
         Ok(Some(Field { number: tag >> 1, value: FieldValue::Bytes(bytes) }))
     }
-
-    #[inline]
-    fn varint(&mut self) -> Result<u64, &'static str> {
-        match self.rest {
-            [byte @ ..0x80, rest @ ..] => {
-                self.rest = rest;
-                Ok(u64::from(*byte))
-            }
-            _ => self.long_varint(),
-        }
-    }
-
-    fn long_varint(&mut self) -> Result<u64, &'static str> {
-        let (mut number, mut shift) = (0, 0);
-        for (index, byte) in self.rest.iter().enumerate() {
-            // The tenth byte has the last bit.
-            if shift == 63 && *byte > 1 {
-                break;
-            }
-            number |= u64::from(byte & 0x7f) << shift;
-            if *byte < 0x80 {
-                self.rest = &self.rest[index + 1..];
-                return Ok(number);
-            }
-            shift += 7;
-        }
-        Err("a number is cut off or has more than 64 bits")
-    }
-}
-
-/// Decodes a zigzag number.
-#[inline]
-pub(super) fn signed(number: u64) -> i64 {
-    (number >> 1) as i64 ^ -((number & 1) as i64)
 }

@@ -28,7 +28,8 @@ prop_compose! {
         let reported_cost = reported_cost.map(Nanos);
         Opening {
             id, request_id, endpoint, requested_model, model, provider, provider_name, user_path, stream,
-            at: Timestamp(at), tenant_id: key.clone(), run_id: key.clone(), follow: key.clone(), auth_key_id: key,
+            at: Timestamp(at), tenant_id: key.clone(), run_id: key.clone(), follow: key.clone(),
+            workflow_version_id: key.clone(), auth_key_id: key,
             reserved: Usage { tokens, estimated, caveat: Some(caveat), reported_cost, ..Usage::default() },
             reserved_cost: cost.map(|(input, output)| Cost { input: Nanos(input), output: Nanos(output) }),
             unbooked: stream, audited: estimated,
@@ -126,7 +127,7 @@ fn decode_all(payload: &[u8]) {
     }
 }
 
-/// What the ledger and the audit log are given.
+/// The booking and the audit entry that are read from a record.
 fn decoded(encoding: Encoding, payload: &[u8]) -> (String, String) {
     let record = ReceiptRecord::parse(encoding, payload).unwrap();
     let mut bookings = Vec::new();

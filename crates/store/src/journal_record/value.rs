@@ -7,7 +7,8 @@ use domain::usage::Usage;
 
 use super::error::RecordError;
 use super::number;
-use super::tagged::{Field, FieldReader, FieldValue, FieldWriter, signed};
+use super::tagged::{Field, FieldReader, FieldValue, FieldWriter};
+use crate::varint;
 
 pub(crate) trait EncodeField {
     fn encode(&self, number: u8, fields: &mut FieldWriter<'_>);
@@ -96,7 +97,7 @@ impl EncodeField for Timestamp {
 impl DecodeField<'_> for Timestamp {
     #[inline]
     fn decode(value: FieldValue<'_>) -> Result<Self, &'static str> {
-        integer(value).map(signed).map(Self)
+        integer(value).map(varint::from_zigzag).map(Self)
     }
 }
 
@@ -174,7 +175,7 @@ impl EncodeField for Option<Nanos> {
 impl DecodeField<'_> for Nanos {
     #[inline]
     fn decode(value: FieldValue<'_>) -> Result<Self, &'static str> {
-        integer(value).map(signed).map(Self)
+        integer(value).map(varint::from_zigzag).map(Self)
     }
 }
 

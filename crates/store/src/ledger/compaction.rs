@@ -68,8 +68,10 @@ struct Waiting {
 }
 
 enum Pass {
-    /// The number of deltas that were processed.
-    Done(usize),
+    /// Deltas were processed, and another pass may find more.
+    More,
+    /// Nothing is left to do.
+    Done,
     /// Another process compacts.
     Elsewhere,
 }
@@ -116,8 +118,8 @@ impl Ledger {
         if waiting.deltas > 1 {
             for _ in 0..MERGES {
                 match self.database.limited(self.merge()).await {
-                    Ok(Pass::Done(taken)) if taken as i64 == MERGED => {}
-                    Ok(Pass::Done(_)) => break,
+                    Ok(Pass::More) => {}
+                    Ok(Pass::Done) => break,
                     Ok(Pass::Elsewhere) => return Ok(()),
                     // The deltas are added to the tables all the same, so that they do not grow without bound.
                     Err(error) => {
@@ -128,7 +130,7 @@ impl Ledger {
             }
         }
         let open = if self.waiting().await?.sums > MOST_WAITING { i64::MAX } else { open };
-        while let Pass::Done(1..) = self.database.limited(self.add_to_tables(open)).await? {}
+        while let Pass::More = self.database.limited(self.add_to_tables(open)).await? {}
         merged
     }
 
@@ -160,7 +162,7 @@ impl Ledger {
         open.commit().await?;
         // Sums of so many keys do not get fewer by merging.
         let helped = merged.len() * 2 <= count;
-        Ok(Pass::Done(if helped { count } else { 0 }))
+        Ok(if helped && count as i64 == MERGED { Pass::More } else { Pass::Done })
     }
 
     /// Adds the sums of one delta whose buckets are all before `open` to the rollup tables.
@@ -176,7 +178,7 @@ impl Ledger {
         self.writer.add_to_rollups(&mut transaction, total.sums).await?;
         self.writer.note_uses(&mut transaction, &total.uses).await?;
         transaction.commit().await?;
-        Ok(Pass::Done(taken.len()))
+        Ok(if taken.is_empty() { Pass::Done } else { Pass::More })
     }
 }
 

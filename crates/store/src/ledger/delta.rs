@@ -20,6 +20,7 @@ use super::rollup::{self, AXES, Key, QUARTER_HOUR, Sums};
 use super::uses;
 use crate::StoreError;
 use crate::database::{Row, Snapshot};
+use crate::varint;
 
 const VERSION: u8 = 1;
 
@@ -93,14 +94,14 @@ impl<'a> Encoder<'a> {
         self.number = number;
         for text in texts {
             let index = self.index(text);
-            write(&mut self.body, index);
+            varint::push(&mut self.body, index);
         }
         let counted = self.body.len();
         // One byte for the number of non-zero sums: there are fewer columns than a byte can count.
         self.body.push(0);
         let (mut count, mut last) = (0, 0);
         for (column, value) in sums.non_zero() {
-            write(&mut self.body, (column - last) as u64);
+            varint::push(&mut self.body, (column - last) as u64);
             write_signed(&mut self.body, value);
             (count, last) = (count + 1, column);
         }
@@ -109,7 +110,7 @@ impl<'a> Encoder<'a> {
 
     fn add_use(&mut self, key: &'a str, at: i64) {
         let index = self.index(key);
-        write(&mut self.uses, index);
+        varint::push(&mut self.uses, index);
         write_signed(&mut self.uses, at);
         self.used += 1;
     }
@@ -120,7 +121,7 @@ impl<'a> Encoder<'a> {
         }
         let next = self.indexes.len() as u64 + 1;
         *self.indexes.entry(text).or_insert_with(|| {
-            write(&mut self.texts, text.len() as u64);
+            varint::push(&mut self.texts, text.len() as u64);
             self.texts.extend_from_slice(text.as_bytes());
             next
         })
@@ -131,11 +132,11 @@ impl<'a> Encoder<'a> {
         let length = self.texts.len() + self.uses.len() + self.body.len();
         let mut bytes = Vec::with_capacity(length + 32);
         bytes.push(VERSION);
-        write(&mut bytes, self.indexes.len() as u64);
+        varint::push(&mut bytes, self.indexes.len() as u64);
         bytes.extend_from_slice(&self.texts);
-        write(&mut bytes, self.used);
+        varint::push(&mut bytes, self.used);
         bytes.extend_from_slice(&self.uses);
-        write(&mut bytes, self.entries);
+        varint::push(&mut bytes, self.entries);
         bytes.extend_from_slice(&self.body);
         Some(Delta { oldest, newest, entries: self.entries as i64, bytes })
     }
@@ -278,33 +279,16 @@ fn corrupt(reason: &str) -> StoreError {
     StoreError::Corrupt(format!("a delta of sums {reason}"))
 }
 
-fn write(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-}
-
 fn write_signed(bytes: &mut Vec<u8>, value: i64) {
-    write(bytes, ((value << 1) ^ (value >> 63)) as u64);
+    varint::push(bytes, varint::zigzag(value));
 }
 
 fn read(rest: &mut &[u8]) -> Result<u64, StoreError> {
-    let mut value = 0;
-    for (index, byte) in rest.iter().take(10).enumerate() {
-        value |= u64::from(byte & 0x7f) << (7 * index);
-        if byte & 0x80 == 0 {
-            *rest = &rest[index + 1..];
-            return Ok(value);
-        }
-    }
-    Err(corrupt("ends in a number"))
+    varint::read(rest).ok_or_else(|| corrupt("ends in a number"))
 }
 
 fn read_signed(rest: &mut &[u8]) -> Result<i64, StoreError> {
-    let value = read(rest)?;
-    Ok((value >> 1) as i64 ^ -((value & 1) as i64))
+    read(rest).map(varint::from_zigzag)
 }
 
 #[cfg(test)]

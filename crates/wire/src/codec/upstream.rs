@@ -135,11 +135,14 @@ pub struct Seen {
     pub finish: bool,
     /// Bytes of text, reasoning and tool arguments, the basis of usage estimates.
     pub content_bytes: usize,
+    /// Position of the text in the event's data, without quotes, if another text there would only change
+    /// `content_bytes`.
+    pub text: Option<Range<usize>>,
 }
 
 impl Seen {
     pub fn of(class: Class) -> Self {
-        Self { class, usage: None, finish: false, content_bytes: 0 }
+        Self { class, usage: None, finish: false, content_bytes: 0, text: None }
     }
 }
 

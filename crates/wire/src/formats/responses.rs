@@ -17,6 +17,8 @@ mod splice;
 mod stop;
 mod stream_decoder;
 mod stream_renderer;
+pub(crate) mod system_prompt;
+pub(crate) mod text_parts;
 mod usage;
 mod wire_types;
 

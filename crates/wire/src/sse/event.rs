@@ -52,6 +52,14 @@ impl Event {
         }
     }
 
+    /// Position of the data in `raw`, if it is one line.
+    pub(crate) fn data_range(&self) -> Option<&Range<usize>> {
+        match &self.data {
+            Data::One(range) => Some(range),
+            Data::None | Data::Several(_) => None,
+        }
+    }
+
     /// The event's bytes with other data, which may contain line feeds if the original data had several lines.
     pub fn with_data(&self, data: &[u8]) -> Bytes {
         let lines = match &self.data {

@@ -430,6 +430,7 @@ fn policy(settings: &Settings) -> Policy {
         hedge_max_share: settings.routing.hedge_max_share.0,
         models_enabled_by_default: settings.models.enabled_by_default,
         keep_only_aliases: settings.models.keep_only_aliases,
+        guardrails: settings.guardrails.enabled,
         audit: audit::Rules {
             enabled: settings.logging.enabled,
             bodies: settings.logging.log_bodies,
@@ -450,6 +451,8 @@ fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
         master: auth_key::digest(master_key.key.reveal()),
         keys: Keys::default(),
         routes: Default::default(),
+        guardrails: Default::default(),
+        workflows: Default::default(),
         document_errors: Default::default(),
     }
 }

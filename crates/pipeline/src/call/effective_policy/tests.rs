@@ -1,4 +1,5 @@
-//! The precedence of the layers: the settings of the gateway, the call, or the limits of the target's provider instance.
+//! The precedence of the layers: the settings of the gateway, the workflow, the call, or the limits of the target's provider
+//! instance.
 
 use super::*;
 
@@ -50,11 +51,30 @@ fn limits_of_an_instance_replace_the_settings() {
     {
         let expected = TargetPolicy {
             answer_timeout: seconds(answer),
+            usual_timeout: seconds(answer),
             idle_timeout: seconds(idle),
             retries: retries(most),
         };
         assert_eq!(policy().for_call(streams, false).at(&limits), expected, "{streams} {limits:?}");
     }
+}
+
+#[test]
+fn options_of_a_workflow_come_first() {
+    let none = Limits::default();
+    let own = Limits { first_byte: Some(seconds(10)), total: Some(seconds(30)), retries: Some(0), ..none };
+    let routing = RoutingOptions { timeout_ms: Some(5000), retries: Some(1), strategy: None };
+    let features = WorkflowFeatures { fallback: false, ..WorkflowFeatures::default() };
+    let workflow = WorkflowPayload { features, routing: Some(routing), ..WorkflowPayload::default() };
+    for (streams, limits, usual) in [(false, none, 3), (true, none, 1), (false, own, 30), (true, own, 10)] {
+        let policy = policy().for_workflow(&workflow).for_call(streams, false);
+        let target = policy.at(&limits);
+        assert_eq!((target.answer_timeout, target.usual_timeout), (seconds(5), seconds(usual)));
+        assert_eq!((target.retries.max, policy.call_timeout([&limits])), (1, seconds(5)));
+        assert!(!policy.features.fallback && policy.features.usage && !policy.features.audit);
+    }
+    let empty = policy().for_workflow(&WorkflowPayload::default());
+    assert_eq!(empty, policy(), "a workflow without options changes nothing");
 }
 
 #[test]

@@ -68,6 +68,11 @@ fn one_document_that_does_not_compile_is_reported_and_affects_no_other() {
     check::<model_prices::ModelPrices>(&json!({"selector": "b/c", "input_per_mtok": 1}), false);
     check::<AsStored<Pool>>(&json!({"name": "b", "members": ["x"]}), false);
     check::<AsStored<Combo>>(&json!({"name": "b", "selectors": ["x/y"]}), false);
+    let workflow =
+        json!({"id": "b", "scope": {}, "version": 1, "name": "b", "workflow_payload": {}, "created_by": "x"});
+    check::<AsStored<Workflow>>(&workflow, false);
+    let activation = json!({"scope": "path=/team", "versions": 1, "active": "b"});
+    check::<workflow_activations::WorkflowActivations>(&activation, true);
     check::<AsStored<Alias>>(&json!({"name": "b", "target": "x/y"}), false);
     check::<budgets::Budgets>(&budget, true);
     check::<budget_settings::Settings>(&json!({"daily_reset_hour": 3}), true);
@@ -83,6 +88,11 @@ fn a_document_that_decodes_may_still_not_compile() {
     assert_eq!(keys["b"].len(), 0);
     let found: Vec<_> = errors.iter().map(|error| (error.name, error.error)).collect();
     assert_eq!(found, [("b", "its digest is not 64 hex digits")]);
+
+    let body = json!({"scope": "colour=red", "versions": 1, "active": "b"}).to_string();
+    let documents = vec![document::<workflow_activations::WorkflowActivations>("colour=red", &body)];
+    let (_, errors) = compile::<workflow_activations::WorkflowActivations>(documents);
+    assert_eq!(errors.iter().map(|error| error.error).collect::<Vec<_>>(), ["not the key of a scope"]);
 
     let body = json!({"name": "/team|5", "user_path": "/team", "period_seconds": 5, "amount": 1}).to_string();
     let (found, errors) =
@@ -118,7 +128,8 @@ fn fallbacks_deny_what_a_document_would_have_limited() {
 
 #[test]
 fn a_kind_is_in_one_list() {
-    let all: Vec<&str> = [RouteSections::KINDS, BudgetSections::KINDS, &[AuthKey::KIND]].concat();
+    let all: Vec<&str> =
+        [RouteSections::KINDS, BudgetSections::KINDS, WorkflowSections::KINDS, &[AuthKey::KIND]].concat();
     assert_eq!(all.iter().collect::<BTreeSet<_>>().len(), all.len());
     assert!(all.contains(&Budget::KIND));
 }

@@ -31,6 +31,7 @@ fn any_choice() -> impl proptest::strategy::Strategy<Value = Choice<Target>> {
         (proptest::sample::select(&Strategy::ALL[..]), any::<bool>(), 0u64..9, members).prop_map(
             |(strategy, health_aware, turn, members)| {
                 Choice::Among(Group {
+                    is_configured: true,
                     name: Arc::from("any"),
                     strategy,
                     health_aware,

@@ -145,7 +145,7 @@ fn group(
         1 => members.pop().map(|member| member.choice),
         _ => {
             let (name, turn) = (name.clone(), turn.clone());
-            Some(Choice::Among(Group { name, strategy, health_aware, turn, members }))
+            Some(Choice::Among(Group { name, is_configured: true, strategy, health_aware, turn, members }))
         }
     }
 }
@@ -159,7 +159,14 @@ pub fn in_order(mut deployments: Vec<Arc<Deployment>>) -> Option<Deployments> {
         .into_iter()
         .map(|deployment| Member { weight: 1.0, choice: Choice::One(deployment) })
         .collect();
-    group(members, &"priority".into(), Strategy::PrimaryFallback, true, &Arc::default())
+    Some(Choice::Among(Group {
+        name: "priority".into(),
+        is_configured: false,
+        strategy: Strategy::PrimaryFallback,
+        health_aware: true,
+        turn: Arc::default(),
+        members,
+    }))
 }
 
 /// Removes the targets that `keep` rejects; none if nothing is left.
@@ -174,6 +181,14 @@ pub fn prune(choice: Deployments, keep: &mut impl FnMut(&Arc<Deployment>) -> boo
             let members: Vec<_> = kept.collect();
             (!members.is_empty()).then(|| Choice::Among(Group { members, ..group }))
         }
+    }
+}
+
+/// The first target in the order of the configuration. Groups are not empty.
+pub fn first_leaf(choice: &Deployments) -> &Arc<Deployment> {
+    match choice {
+        Choice::One(deployment) => deployment,
+        Choice::Among(group) => first_leaf(&group.members[0].choice),
     }
 }
 

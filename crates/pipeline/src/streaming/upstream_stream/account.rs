@@ -3,6 +3,7 @@
 use domain::call::Format;
 use domain::canon::Reply;
 use domain::fault::RetryScope;
+use domain::receipt::GuardrailVerdict;
 use domain::usage::Tokens;
 
 use super::{StreamMode, UpstreamStream};
@@ -33,13 +34,13 @@ impl UpstreamStream {
         else {
             return;
         };
-        translated.join(*rest, overlap, earlier, resumable.resumed());
+        let joined = translated.join(*rest, overlap, earlier, resumable.resumed());
         self.body = next.body;
         self.splitter = next.splitter;
         self.deployment = next.deployment;
         self.ended = next.ended;
         self.fault = None;
-        if let Some(fault) = next.fault {
+        if let Some(fault) = joined.err().or(next.fault) {
             self.give_up(fault);
         }
         self.idle_timeout = next.idle_timeout;
@@ -59,12 +60,21 @@ impl UpstreamStream {
         }
         self.discharge(ticket);
         self.trace(ticket);
+        ticket.audit.record_verdicts(self.verdicts());
         let native = matches!(self.mode, StreamMode::Native(_));
         stored_response::keep_stream(ticket, self.provider_id.as_deref(), native, self.final_bytes.take());
         if let Some(id) = self.provider_id.clone() {
             ticket.receipt.provider_id(id);
         }
         self.tally(ticket);
+    }
+
+    /// The verdicts of guardrails on the answer so far.
+    pub fn verdicts(&self) -> Vec<GuardrailVerdict> {
+        match &self.mode {
+            StreamMode::Translated(translated) => translated.verdicts(),
+            StreamMode::Native(_) => Vec::new(),
+        }
     }
 
     /// The usage of a stream that is discarded.

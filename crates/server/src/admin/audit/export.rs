@@ -55,6 +55,7 @@ const COLUMNS: &[CsvColumn] = &[
     ("input_tokens", |entry| some(&entry.usage.as_ref().map(|usage| usage.input_tokens))),
     ("output_tokens", |entry| some(&entry.usage.as_ref().map(|usage| usage.output_tokens))),
     ("total_cost", |entry| some(&entry.usage.as_ref().and_then(|usage| usage.total_cost))),
+    ("workflow_version_id", |entry| some(&entry.workflow_version_id)),
 ];
 
 fn some(value: &Option<impl ToString>) -> String {

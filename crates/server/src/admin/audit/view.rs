@@ -5,7 +5,7 @@ use std::mem::take;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use domain::receipt::{Attempt, Audited};
+use domain::receipt::{Attempt, Audited, GuardrailVerdict};
 use domain::receipt_fields;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
@@ -30,21 +30,20 @@ macro_rules! define_entry {
             pub provider: Option<String>,
             /// The provider's instance.
             pub provider_name: Option<String>,
-            pub workflow_version_id: Option<String>,
             /// 499 when the client disconnected.
             pub status_code: u16,
             /// master_key or api_key; null when the caller is unknown
             pub auth_method: Option<String>,
             pub path: String,
             pub attempts: Vec<AttemptView>,
-            #[schema(value_type = Vec<Object>)]
-            pub guardrails: Vec<serde_json::Value>,
+            /// The verdicts of guardrails, those that allow included.
+            pub guardrails: Vec<GuardrailVerdict>,
             pub usage: Option<AuditUsageView>,
             pub data: AuditDataView,
         }
 
         pub fn entry(mut entry: AuditEntry) -> AuditEntryView {
-            let audited = entry.audit.take().unwrap_or_default();
+            let mut audited = entry.audit.take().unwrap_or_default();
             AuditEntryView {
                 timestamp: record::time(entry.at),
                 duration_ms: ms(entry.duration_us),
@@ -52,12 +51,11 @@ macro_rules! define_entry {
                 resolved_model: filled(take(&mut entry.model)),
                 provider: filled(take(&mut entry.provider)),
                 provider_name: filled(take(&mut entry.provider_name)),
-                workflow_version_id: None,
                 status_code: entry.status,
                 auth_method: filled(take(&mut entry.auth_method)),
                 path: filled(audited.path.clone()).unwrap_or_else(|| entry.endpoint.clone()),
                 attempts: take(&mut entry.attempts).into_iter().map(attempt).collect(),
-                guardrails: Vec::new(),
+                guardrails: take(&mut audited.guardrails),
                 usage: usage(&entry),
                 data: data(&mut entry, *audited),
                 $($name: entry.$name,)*
@@ -258,5 +256,13 @@ mod tests {
         testkit::assert_shown_except(LEFT_OUT, |receipt| {
             serde_json::to_string(&entry(receipt.clone())).unwrap()
         });
+    }
+
+    #[test]
+    fn verdicts_of_guardrails_are_shown() {
+        let receipt = testkit::complete_receipt();
+        let verdicts = receipt.audit.as_ref().unwrap().guardrails.clone();
+        assert!(!verdicts.is_empty());
+        assert_eq!(entry(receipt).guardrails, verdicts);
     }
 }

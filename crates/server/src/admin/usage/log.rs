@@ -146,7 +146,7 @@ mod tests {
     const LEFT_OUT: &[(&str, &[&str])] = &[
         (
             "about the request, in the audit log",
-            &["method", "auth_method", "client_ip", "user_agent", "alias_used"],
+            &["method", "auth_method", "client_ip", "user_agent", "alias_used", "workflow_version_id"],
         ),
         ("about the response, in the audit log", &["response_id", "previous_response_id", "trace", "audit"]),
         ("about errors, in the audit log", &["error_type", "error_code", "error_message", "attempts"]),

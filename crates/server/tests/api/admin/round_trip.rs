@@ -40,6 +40,13 @@ fn resources(app: &TestApp) -> Vec<Resource> {
             cleared: json!(""),
         },
         Resource {
+            path: "guardrails/secrets",
+            body: json!({"type": "pii_redact", "config": {"kinds": ["email"]}, "direction": "input", "mode": "monitor",
+                "description": "emails", "user_path": "/a", "on_error": "allow", "on_unreadable": "block"}),
+            edit: ("description", json!("all emails")),
+            cleared: Value::Null,
+        },
+        Resource {
             path: "providers/third",
             body: json!({"type": "openai_compatible", "base_url": app.upstream.base_url(), "api_key": "sk-third-9876",
                 "models": ["a", "b"], "headers": {"x-team": "a-secret-of-the-team"}, "enabled": true, "priority": 3,

@@ -82,7 +82,7 @@ async fn unknown_and_repeated_query_parameters_are_rejected() {
 #[tokio::test]
 async fn unknown_body_fields_name_the_nearest() {
     app::each_with(TestSettings::enterprise, async |app| {
-        let bodies: [(Method, &str, Value, &str, &str); 14] = [
+        let bodies: [(Method, &str, Value, &str, &str); 16] = [
             (Method::POST, "auth-keys", json!({"name": "a", "scpes": []}), "scpes", "Did you mean 'scopes'?"),
             (
                 Method::POST,
@@ -110,6 +110,14 @@ async fn unknown_body_fields_name_the_nearest() {
             ),
             (Method::POST, "pools", json!({"name": "p", "membrs": []}), "membrs", "'members'"),
             (Method::POST, "combos", json!({"name": "c", "selectrs": []}), "selectrs", "'selectors'"),
+            (Method::PUT, "guardrails/g", json!({"typ": "pii_redact"}), "typ", "'type'"),
+            (
+                Method::PUT,
+                "guardrails/g",
+                json!({"type": "regex_block", "config": {"patern": []}}),
+                "config.patern",
+                "'patterns'",
+            ),
             (
                 Method::POST,
                 "usage/recalculate-pricing",

@@ -34,7 +34,11 @@ const MODELS: [&str; 18] = [
 ];
 
 /// Runs a test with two instances at the upstream, `one` and `two`, both with all models.
-async fn each(settings: impl Fn() -> TestSettings, resilience: Value, test: impl AsyncFn(TestApp)) {
+pub(super) async fn each(
+    settings: impl Fn() -> TestSettings,
+    resilience: Value,
+    test: impl AsyncFn(TestApp),
+) {
     let settings = || TestSettings { loopback_listener: true, vendors: &[], ..settings() };
     app::each_with(settings, async |app| {
         for name in ["one", "two"] {
@@ -50,12 +54,12 @@ async fn each(settings: impl Fn() -> TestSettings, resilience: Value, test: impl
     .await;
 }
 
-async fn put(app: &TestApp, path: &str, body: Value) {
+pub(super) async fn put(app: &TestApp, path: &str, body: Value) {
     let answer = app.call(http::Method::PUT, format!("/admin/api/v1/{path}")).json(body).send().await;
     assert!(matches!(answer.status, 200 | 201), "{path}: {}", answer.text());
 }
 
-async fn combo(app: &TestApp, name: &str, selectors: &[&str]) {
+pub(super) async fn combo(app: &TestApp, name: &str, selectors: &[&str]) {
     put(app, &format!("combos/{name}"), json!({"selectors": selectors})).await;
 }
 

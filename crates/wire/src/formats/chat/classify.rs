@@ -41,9 +41,11 @@ pub fn classify(data: &[u8]) -> Seen {
 fn classify_common(data: &[u8]) -> Option<Seen> {
     let keys = &*KEYS;
     let delta = json::find_key(data, 0, &keys.delta)?;
-    let (end, content_bytes) = match data[delta..].strip_prefix(b"{\"content\":\"") {
-        Some(text) if !text.starts_with(b"\"") => json::string_extent(data, data.len() - text.len())?,
-        _ => keys.texts.iter().find_map(|key| filled_string(data, delta, key))?,
+    let start = data[delta..].strip_prefix(b"{\"content\":\"").filter(|text| !text.starts_with(b"\""));
+    let start = start.map(|text| data.len() - text.len());
+    let (end, content_bytes) = match start {
+        Some(start) => json::string_extent(data, start)?,
+        None => keys.texts.iter().find_map(|key| filled_string(data, delta, key))?,
     };
     if has_value(data, &keys.usage) || keys.delta.find(&data[end..]).is_some() {
         return None;
@@ -51,7 +53,8 @@ fn classify_common(data: &[u8]) -> Option<Seen> {
     let reason = json::find_key(data, end, &keys.finish_reason)
         .or_else(|| json::find_key(data, 0, &keys.finish_reason));
     let finish = reason.is_some_and(|at| !data[at..].starts_with(b"null"));
-    Some(Seen { class: Class::Content, usage: None, finish, content_bytes })
+    let text = start.map(|start| start..end);
+    Some(Seen { class: Class::Content, usage: None, finish, content_bytes, text })
 }
 
 /// The first member with this key that is a non-empty string: the position of its closing quote and the length of its

@@ -23,7 +23,9 @@ static KEYS: LazyLock<Keys> = LazyLock::new(|| Keys {
 });
 
 pub fn classify(name: Option<&[u8]>, data: &[u8]) -> Seen {
-    let data = data.trim_ascii();
+    let untrimmed = data.trim_ascii_end();
+    let data = untrimmed.trim_ascii_start();
+    let offset = untrimmed.len() - data.len();
     if data.is_empty() || data == b"[DONE]" {
         return Seen::of(Class::Ignorable);
     }
@@ -35,7 +37,7 @@ pub fn classify(name: Option<&[u8]>, data: &[u8]) -> Seen {
         },
     };
     match kind {
-        b"content_block_delta" => Seen { content_bytes: delta_bytes(data), ..Seen::of(Class::Content) },
+        b"content_block_delta" => delta(data, offset),
         b"content_block_stop" => Seen::of(Class::Content),
         b"message_start" => Seen { usage: usage_of_start(data), ..Seen::of(Class::Lifecycle) },
         b"content_block_start" => block_start(data),
@@ -72,18 +74,21 @@ fn unnamed(data: &[u8]) -> Seen {
     Seen::of(if error { Class::Error } else { Class::Content })
 }
 
-fn delta_bytes(data: &[u8]) -> usize {
+/// Classifies a delta. `offset` is the position of `data` in the data of the event.
+fn delta(data: &[u8], offset: usize) -> Seen {
     let keys = &*KEYS;
-    let Some(delta) = keys.delta.find(data) else { return 0 };
-    let inside = &data[delta..];
-    keys.texts.iter().find_map(|key| string_length(inside, key)).unwrap_or(0)
+    let text =
+        keys.delta.find(data).and_then(|delta| keys.texts.iter().find_map(|key| find_text(data, delta, key)));
+    let content_bytes = text.as_ref().map_or(0, |(_, length)| *length);
+    let text = text.map(|(range, _)| range.start + offset..range.end + offset);
+    Seen { content_bytes, text, ..Seen::of(Class::Content) }
 }
 
-/// Length of the text of the first member with this name, if it is a string.
-fn string_length(data: &[u8], key: &Finder<'_>) -> Option<usize> {
-    let value = json::find_key(data, 0, key)?;
-    let (_, length) = data[value..].starts_with(b"\"").then(|| json::string_extent(data, value + 1))??;
-    Some(length)
+/// Position and length of the text of the first member with this name, if it is a string.
+fn find_text(data: &[u8], from: usize, key: &Finder<'_>) -> Option<(Range<usize>, usize)> {
+    let value = json::find_key(data, from, key)?;
+    let (end, length) = data[value..].starts_with(b"\"").then(|| json::string_extent(data, value + 1))??;
+    Some((value + 1..end, length))
 }
 
 fn usage_at(data: &[u8], object: &Object, path: &[&str]) -> Option<Range<usize>> {

@@ -122,7 +122,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
         "a detail of the ledger",
         &["tenant_id", "run_id", "cost_source", "pricing_version", "raw_usage", "unbooked"],
     ),
-    ("a detail of the audit log", &["alias_used", "resumed", "audit"]),
+    ("a detail of the audit log", &["alias_used", "resumed", "workflow_version_id", "audit"]),
     ("the process that ended before the call exports no span of it", &["interrupted"]),
 ];
 

@@ -52,7 +52,7 @@ fn written_bytes_survive_the_death_of_the_process() {
     }
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("file");
-    let name = "tests::written_bytes_survive_the_death_of_the_process";
+    let name = "mapped_file::tests::written_bytes_survive_the_death_of_the_process";
     let child = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name])
         .env(CHILD, &path)

@@ -1,0 +1,217 @@
+//! The types of guardrails, with their settings.
+
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use super::Direction;
+use crate::fault::{self, Fault};
+
+const MAX_PATTERNS: usize = 1000;
+const MAX_CONTENT: usize = 256 * 1024;
+const MAX_REPLACEMENT: usize = 200;
+
+/// The type of a guardrail and its settings.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "type", content = "config", rename_all = "snake_case")]
+pub enum GuardrailConfig {
+    SystemPrompt(SystemPromptConfig),
+    RegexBlock(RegexConfig),
+    PiiRedact(PiiConfig),
+    PromptInjection(InjectionConfig),
+    LengthLimit(LengthConfig),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum GuardrailType {
+    SystemPrompt,
+    RegexBlock,
+    PiiRedact,
+    PromptInjection,
+    LengthLimit,
+}
+
+impl GuardrailType {
+    pub const ALL: [Self; 5] =
+        [Self::SystemPrompt, Self::RegexBlock, Self::PiiRedact, Self::PromptInjection, Self::LengthLimit];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::SystemPrompt => "system_prompt",
+            Self::RegexBlock => "regex_block",
+            Self::PiiRedact => "pii_redact",
+            Self::PromptInjection => "prompt_injection",
+            Self::LengthLimit => "length_limit",
+        }
+    }
+}
+
+/// A role whose messages are inspected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum TextRole {
+    System,
+    Developer,
+    User,
+    Assistant,
+    Tool,
+}
+
+/// Settings of `system_prompt`, which changes the instructions of requests.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SystemPromptConfig {
+    #[serde(default)]
+    pub mode: SystemPromptMode,
+    pub content: String,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SystemPromptMode {
+    /// Added if the request has no instructions.
+    #[default]
+    Inject,
+    /// In place of the instructions of the request.
+    Override,
+    /// Before the instructions of the request.
+    Decorator,
+}
+
+/// Settings of `regex_block`, which looks for patterns.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RegexConfig {
+    #[serde(default)]
+    pub action: MatchAction,
+    /// Regular expressions without look-around and back-references.
+    pub patterns: Vec<String>,
+    #[serde(default = "redacted")]
+    pub replacement: String,
+    /// All roles if empty.
+    #[serde(default)]
+    pub roles: Vec<TextRole>,
+}
+
+fn redacted() -> String {
+    "[REDACTED]".to_owned()
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum MatchAction {
+    #[default]
+    Block,
+    /// Matches are replaced.
+    Sanitize,
+}
+
+/// Settings of `pii_redact`, which looks for personal data and secrets.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct PiiConfig {
+    /// The default kinds if empty.
+    pub kinds: Vec<String>,
+    pub action: PiiAction,
+    /// Whether placeholders in answers are replaced by the values that they stand for.
+    pub reversible: bool,
+    /// All roles if empty.
+    pub roles: Vec<TextRole>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum PiiAction {
+    #[default]
+    Redact,
+    Block,
+}
+
+/// Settings of `prompt_injection`, which scores attempts to change the model's instructions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct InjectionConfig {
+    pub sensitivity: Sensitivity,
+    pub action: InjectionAction,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Sensitivity {
+    Low,
+    #[default]
+    Medium,
+    High,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum InjectionAction {
+    Block,
+    /// The verdict is recorded, and the call is made.
+    #[default]
+    Flag,
+}
+
+/// Settings of `length_limit`. At least one limit is set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct LengthConfig {
+    pub max_chars: Option<u64>,
+    pub max_estimated_tokens: Option<u64>,
+}
+
+impl GuardrailConfig {
+    pub fn guardrail_type(&self) -> GuardrailType {
+        match self {
+            Self::SystemPrompt(_) => GuardrailType::SystemPrompt,
+            Self::RegexBlock(_) => GuardrailType::RegexBlock,
+            Self::PiiRedact(_) => GuardrailType::PiiRedact,
+            Self::PromptInjection(_) => GuardrailType::PromptInjection,
+            Self::LengthLimit(_) => GuardrailType::LengthLimit,
+        }
+    }
+
+    /// Validates the settings. Patterns and kinds are checked when the guardrail is compiled.
+    pub(super) fn validate(&self, direction: Direction) -> Result<(), Fault> {
+        match self {
+            Self::SystemPrompt(config) if config.content.is_empty() || config.content.len() > MAX_CONTENT => {
+                Err(fault::invalid_parameter(
+                    "config.content",
+                    format!("The content has 1 to {MAX_CONTENT} bytes."),
+                ))
+            }
+            Self::SystemPrompt(_) if !direction.includes_input() => Err(fault::invalid_parameter(
+                "direction",
+                "A system_prompt changes requests: its direction is input.",
+            )),
+            Self::PromptInjection(_) if !direction.includes_input() => Err(fault::invalid_parameter(
+                "direction",
+                "A prompt_injection inspects requests: its direction is input or both.",
+            )),
+            Self::LengthLimit(_) if direction == Direction::Log => Err(fault::invalid_parameter(
+                "direction",
+                "A length_limit has nothing to redact: its direction is input, output or both.",
+            )),
+            Self::RegexBlock(config) if !(1..=MAX_PATTERNS).contains(&config.patterns.len()) => {
+                Err(fault::invalid_parameter(
+                    "config.patterns",
+                    format!("There are 1 to {MAX_PATTERNS} patterns."),
+                ))
+            }
+            Self::RegexBlock(config) if config.replacement.len() > MAX_REPLACEMENT => {
+                let message = format!("A replacement has at most {MAX_REPLACEMENT} bytes.");
+                Err(fault::invalid_parameter("config.replacement", message))
+            }
+            Self::LengthLimit(config)
+                if config.max_chars == Some(0) || config.max_estimated_tokens == Some(0) =>
+            {
+                Err(fault::invalid_parameter("config", "A limit is at least 1."))
+            }
+            Self::LengthLimit(LengthConfig { max_chars: None, max_estimated_tokens: None }) => {
+                Err(fault::invalid_parameter("config", "Set max_chars, max_estimated_tokens or both."))
+            }
+            _ => Ok(()),
+        }
+    }
+}

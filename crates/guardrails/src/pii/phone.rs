@@ -1,0 +1,107 @@
+//! Telephone numbers.
+
+use super::PiiRule;
+use super::boundary::{Boundary, after, is_clear_before};
+use super::checksum::digits;
+use super::context::has_word_before;
+use crate::detector::{Occurrence, Verdict};
+use crate::kind::PiiKind;
+
+pub const RULES: [PiiRule; 3] = [
+    PiiRule::new(PiiKind::Phone, r"\+[0-9](?:[ ./()-]{0,3}[0-9]){6,14}", check_international),
+    PiiRule::new(
+        PiiKind::Phone,
+        r"(?:(?-u:\b)(?:1[ .-])?[2-9][0-9]{2}[.-][2-9][0-9]{2}[.-][0-9]{4}|(?:(?-u:\b)1[ .-])?\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-][0-9]{4})",
+        check_north_american,
+    ),
+    PiiRule::new(PiiKind::Phone, r"(?:(?-u:\b)|\()[0-9](?:[ ./()-]{0,2}[0-9]){6,14}", check_with_context),
+];
+
+const WORDS: [&str; 32] = [
+    "phone",
+    "tel",
+    "telephone",
+    "mobile",
+    "cell",
+    "cellphone",
+    "call",
+    "call me",
+    "fax",
+    "sms",
+    "text me",
+    "whatsapp",
+    "telegram",
+    "signal",
+    "hotline",
+    "telefon",
+    "telefono",
+    "teléfono",
+    "telefone",
+    "téléphone",
+    "handy",
+    "mobil",
+    "móvil",
+    "celular",
+    "portable",
+    "cellulare",
+    "telefoon",
+    "telefonnummer",
+    "rufnummer",
+    "número",
+    "电话",
+    "電話",
+];
+
+/// Calling codes of countries with one, two and three digits; the latter by their first two.
+const CODES: &str = "1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 \
+    66 81 82 84 86 90 91 92 93 94 95 98 21 22 23 24 25 26 29 35 37 38 42 50 59 67 68 69 85 87 88 96 97 99";
+
+fn check_international(found: &Occurrence<'_>) -> Verdict {
+    let text = found.matched();
+    let digits = digits(text);
+    let has_code = CODES
+        .split_ascii_whitespace()
+        .any(|code| code.bytes().zip(&digits).all(|(expected, digit)| expected - b'0' == *digit));
+    let is_number = has_code && (8..=15).contains(&digits.len()) && has_balanced_brackets(text);
+    decide(found, is_number)
+}
+
+fn check_north_american(found: &Occurrence<'_>) -> Verdict {
+    let digits = digits(found.matched());
+    let number = &digits[digits.len().saturating_sub(10)..];
+    // Area and exchange codes do not end in 11, which are service numbers.
+    decide(found, number[1..3] != [1, 1] && number[4..6] != [1, 1])
+}
+
+fn check_with_context(found: &Occurrence<'_>) -> Verdict {
+    let text = found.matched();
+    let count = digits(text).len();
+    let is_number = (7..=15).contains(&count) && has_balanced_brackets(text) && !looks_like_date(text);
+    decide(found, is_number && has_word_before(found, &WORDS))
+}
+
+fn has_balanced_brackets(text: &str) -> bool {
+    let depths = text.bytes().scan(0, |depth: &mut i32, byte| {
+        *depth += i32::from(byte == b'(') - i32::from(byte == b')');
+        Some(*depth)
+    });
+    let (lowest, last) = depths.fold((0, 0), |(lowest, _), depth| (lowest.min(depth), depth));
+    lowest == 0 && last == 0
+}
+
+/// Whether the text starts with a date such as 2024-03-15 or 15.03.2024.
+fn looks_like_date(text: &str) -> bool {
+    let lengths: Vec<usize> = text.split(['-', '.', '/']).map(str::len).collect();
+    matches!(lengths[..], [4, 2, 2, ..] | [2, 2, 4, ..])
+}
+
+fn decide(found: &Occurrence<'_>, is_number: bool) -> Verdict {
+    if !is_number || !is_clear_before(found) {
+        return Verdict::Invalid;
+    }
+    match after(found.rest(), found.is_end()) {
+        Boundary::Unknown => Verdict::NeedsMore,
+        Boundary::Joined => Verdict::Invalid,
+        Boundary::Clear => found.whole(),
+    }
+}

@@ -1,0 +1,5 @@
+//! Accuracy on a generated corpus, and time that grows no faster than the text.
+
+mod accuracy;
+mod linear_time;
+mod samples;

@@ -1,0 +1,163 @@
+//! The inspection of an answer: of the events of a stream as they pass, or of a whole answer in the same way.
+
+use std::collections::HashMap;
+
+use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
+use domain::canon::{Block, Content, Delta, Event, Reply, Role};
+use domain::fault::Fault;
+use domain::receipt::{GuardedSubject, GuardrailVerdict};
+use serde_json::Value;
+
+use super::answer_block::{AnswerBlock, ContentKind};
+use super::plan::Step;
+use super::state::GuardrailState;
+
+/// Passes one answer through its guardrails.
+pub struct AnswerInspector {
+    steps: Vec<Vec<GuardrailState>>,
+    /// The open blocks, by index.
+    blocks: HashMap<u32, AnswerBlock>,
+    /// The fault that has ended the answer: nothing more is passed on.
+    fault: Option<Fault>,
+    /// Whether texts are JSON.
+    is_json: bool,
+}
+
+impl AnswerInspector {
+    pub fn new(steps: &[Step], key: &ScopeKey, is_json: bool) -> Self {
+        let states = |step: &Step| GuardrailState::of_step(step, GuardedSubject::Answer, key);
+        Self { steps: steps.iter().map(states).collect(), blocks: HashMap::new(), fault: None, is_json }
+    }
+
+    pub fn is_json(&self) -> bool {
+        self.is_json
+    }
+
+    /// Drops the held text of all open blocks.
+    pub fn drop_held(&mut self) {
+        for block in self.blocks.values_mut() {
+            block.drop_held(&self.steps);
+        }
+    }
+
+    /// Inspects events. They are replaced by those that may be passed on; held text follows with later ones.
+    pub fn push(&mut self, events: &mut Vec<Event>) -> Result<(), Fault> {
+        for event in std::mem::take(events) {
+            if self.fault.is_some() {
+                break;
+            }
+            self.fault = self.push_event(event, events).err();
+        }
+        self.fault.clone().map_or(Ok(()), Err)
+    }
+
+    fn push_event(&mut self, event: Event, out: &mut Vec<Event>) -> Result<(), Fault> {
+        match event {
+            Event::Open { index, block: Block::Foreign { format, value } } => {
+                let value = self.inspect_value(value)?;
+                out.push(Event::Open { index, block: Block::Foreign { format, value } });
+            }
+            Event::Open { index, block } => {
+                if let Some(kind) = ContentKind::of_block(&block, self.is_json) {
+                    self.blocks.insert(index, AnswerBlock::new(kind, &self.steps));
+                }
+                out.push(Event::Open { index, block });
+            }
+            Event::Delta { index, delta: Delta::Text(text) | Delta::Arguments(text) } => {
+                if let Some(block) = self.blocks.get_mut(&index) {
+                    let text = block.push(&text, &mut self.steps)?;
+                    push_delta(index, block.kind(), text, out);
+                }
+            }
+            Event::Delta { index, delta: Delta::Opaque(opaque) } => {
+                // A signature follows the text that it covers.
+                if self.blocks.get(&index).is_some_and(|block| block.kind() == ContentKind::Thinking) {
+                    self.end_text(index, out)?;
+                }
+                if !self.blocks.get(&index).is_some_and(AnswerBlock::is_withheld) {
+                    out.push(Event::Delta { index, delta: Delta::Opaque(opaque) });
+                }
+            }
+            Event::Close { index } => {
+                self.end_text(index, out)?;
+                self.blocks.remove(&index);
+                out.push(Event::Close { index });
+            }
+            other => out.push(other),
+        }
+        Ok(())
+    }
+
+    /// Passes on the held text of a block.
+    fn end_text(&mut self, index: u32, out: &mut Vec<Event>) -> Result<(), Fault> {
+        if let Some(block) = self.blocks.get_mut(&index) {
+            let text = block.finish(&mut self.steps)?;
+            push_delta(index, block.kind(), text, out);
+        }
+        Ok(())
+    }
+
+    /// Inspects a whole answer and changes it in place.
+    pub fn inspect_reply(&mut self, reply: &mut Reply) -> Result<(), Fault> {
+        for part in &mut reply.parts {
+            let Some(kind) = ContentKind::of_content(&part.content, self.is_json) else {
+                if let Content::Foreign { value, .. } = &mut part.content {
+                    *value = self.inspect_value(value.take())?;
+                }
+                continue;
+            };
+            let mut block = AnswerBlock::new(kind, &self.steps);
+            let Some(text) = text_of(&mut part.content) else { continue };
+            let mut inspected = block.push(text, &mut self.steps)?;
+            inspected.push_str(&block.finish(&mut self.steps)?);
+            *text = inspected;
+            if let (Content::Thinking(thinking), true) = (&mut part.content, block.is_withheld()) {
+                thinking.opaque = None;
+            }
+        }
+        Ok(())
+    }
+
+    /// Inspects all texts in a block that only one format has.
+    fn inspect_value(&mut self, value: Value) -> Result<Value, Fault> {
+        let mut text = value.to_string();
+        let mut is_changed = false;
+        for states in &mut self.steps {
+            for state in states.iter_mut() {
+                let changed = state.inspect_json(Role::Assistant, &text, &mut PlaceholderMap::default());
+                if let Some(changed) = changed.filter(|_| state.replaces()) {
+                    text = changed;
+                    is_changed = true;
+                }
+            }
+            if let Some(fault) = GuardrailState::fault_of(states) {
+                return Err(fault);
+            }
+        }
+        match is_changed {
+            true => Ok(serde_json::from_str(&text).unwrap_or(Value::Null)),
+            false => Ok(value),
+        }
+    }
+
+    /// The verdicts so far.
+    pub fn verdicts(&self) -> Vec<GuardrailVerdict> {
+        self.steps.iter().flatten().map(GuardrailState::verdict).collect()
+    }
+}
+
+/// The text of a part that is inspected.
+fn text_of(content: &mut Content) -> Option<&mut String> {
+    match content {
+        Content::Text(text) | Content::Refusal(text) => Some(text),
+        Content::Thinking(thinking) => Some(&mut thinking.text),
+        Content::ToolCall(call) => Some(&mut call.arguments),
+        _ => None,
+    }
+}
+
+fn push_delta(index: u32, kind: ContentKind, text: String, out: &mut Vec<Event>) {
+    if !text.is_empty() {
+        out.push(Event::Delta { index, delta: kind.delta(text) });
+    }
+}

@@ -1,0 +1,224 @@
+//! The inspection of a request: its texts are searched and edited in the body, step by step.
+
+use std::borrow::Cow;
+
+use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
+use bytes::Bytes;
+use domain::call::Surface;
+use domain::canon::Role;
+use domain::fault::Fault;
+use domain::json::quote;
+use domain::receipt::{GuardedSubject, GuardrailVerdict, Verdict};
+use wire::splice::{self, Patch};
+use wire::text_parts::{self, TextKind, TextPart};
+use wire::{json, system_prompt};
+
+use super::combine::{combine, write_edited};
+use super::compiled::Check;
+use super::plan::Step;
+use super::state::GuardrailState;
+
+/// A request as it came.
+pub struct RequestToInspect {
+    pub surface: Surface,
+    pub body: Bytes,
+    /// The stored earlier turns of a Responses conversation, as arrays of items.
+    pub history: Vec<Bytes>,
+    /// Whether texts with a signature are edited, too; not in requests that are sent.
+    pub edits_signed: bool,
+}
+
+/// The result of an inspection.
+pub struct RequestInspection {
+    pub verdicts: Vec<GuardrailVerdict>,
+    /// The changed body, also of a request that is refused.
+    pub body: Option<Bytes>,
+    /// Whether a guardrail failed, so that the body may contain what it would have replaced.
+    has_failed: bool,
+    /// The changes, or the fault that refuses the request.
+    pub outcome: Result<RequestChanges, Fault>,
+}
+
+impl RequestInspection {
+    /// The body for the audit log: `original` with its changes; `None` if it cannot be recorded.
+    pub fn recorded_body<'a>(&'a self, original: &'a Bytes) -> Option<&'a Bytes> {
+        (!self.has_failed).then(|| self.body.as_ref().unwrap_or(original))
+    }
+}
+
+/// The changes to a request.
+#[derive(Default)]
+pub struct RequestChanges {
+    /// The new earlier turns, if they have changed.
+    pub history: Option<Vec<Bytes>>,
+    /// The values behind reversible placeholders.
+    pub placeholders: PlaceholderMap,
+}
+
+/// Inspects a request. Pure: explain runs it without a call.
+pub fn inspect_request(steps: &[Step], request: RequestToInspect, key: &ScopeKey) -> RequestInspection {
+    let RequestToInspect { surface, body, history, edits_signed } = request;
+    let mut inspector = Inspector {
+        surface,
+        body,
+        history,
+        edits_signed,
+        is_changed: false,
+        changes: RequestChanges::default(),
+        verdicts: Vec::new(),
+    };
+    // All steps, also after one that refuses the request: its record has to be redacted, too.
+    let outcomes: Vec<_> = steps.iter().map(|step| inspector.inspect(step, key)).collect();
+    let refused = outcomes.into_iter().find_map(Result::err);
+    let Inspector { body, is_changed, changes, verdicts, .. } = inspector;
+    let has_failed = verdicts.iter().any(|verdict| verdict.verdict == Verdict::Error);
+    let body = is_changed.then_some(body);
+    RequestInspection { verdicts, body, has_failed, outcome: refused.map_or(Ok(changes), Err) }
+}
+
+/// A request during its inspection.
+struct Inspector {
+    surface: Surface,
+    /// The body and the earlier turns after the steps so far.
+    body: Bytes,
+    history: Vec<Bytes>,
+    edits_signed: bool,
+    /// Whether the body has changed.
+    is_changed: bool,
+    changes: RequestChanges,
+    verdicts: Vec<GuardrailVerdict>,
+}
+
+impl Inspector {
+    fn inspect(&mut self, step: &Step, key: &ScopeKey) -> Result<(), Fault> {
+        let mut states = GuardrailState::of_step(step, GuardedSubject::Request, key);
+        let inspected = self.inspect_texts(&mut states);
+        if inspected.is_ok() {
+            self.set_instructions(&mut states);
+        }
+        self.verdicts.extend(states.iter().map(GuardrailState::verdict));
+        inspected
+    }
+
+    fn inspect_texts(&mut self, states: &mut [GuardrailState]) -> Result<(), Fault> {
+        let Self { surface, body, history, edits_signed, is_changed, changes, .. } = self;
+        let object = json::scan(body)?;
+        let has_unreadable_items = |items: &Bytes| text_parts::has_unreadable_items(items);
+        if text_parts::has_unreadable_parts(*surface, body, &object)
+            || history.iter().any(has_unreadable_items)
+        {
+            states.iter_mut().for_each(GuardrailState::record_unreadable);
+        }
+        let mut editor =
+            TextEditor { states, placeholders: &mut changes.placeholders, edits_signed: *edits_signed };
+        let texts = text_parts::request_texts(*surface, body, &object);
+        let edited = editor.edit(body, &texts);
+        let turns = history.iter().map(|items| editor.edit(items, &text_parts::item_texts(items)));
+        let turns: Vec<Option<Bytes>> = turns.collect();
+        if let Some(edited) = edited {
+            *body = edited;
+            *is_changed = true;
+        }
+        if let Some(fault) = GuardrailState::fault_of(states) {
+            return Err(fault);
+        }
+        if turns.iter().any(Option::is_some) {
+            *history =
+                turns.into_iter().zip(&*history).map(|(new, old)| new.unwrap_or(old.clone())).collect();
+            changes.history = Some(history.clone());
+        }
+        Ok(())
+    }
+
+    /// Applies the guardrails of the step that change the instructions.
+    fn set_instructions(&mut self, states: &mut [GuardrailState]) {
+        let Surface::Converse(format) = self.surface else { return };
+        for state in states {
+            let guardrail = state.guardrail();
+            let Check::SystemPrompt(config) = &guardrail.check else { continue };
+            let Ok(object) = json::scan(&self.body) else { return };
+            let changed = system_prompt::apply(format, &self.body, &object, config.mode, &config.content);
+            let Some(changed) = changed else { continue };
+            if guardrail.is_enforced() {
+                self.body = changed;
+                self.is_changed = true;
+            }
+            state.record_change();
+        }
+    }
+}
+
+/// Searches and edits texts for the guardrails of one step.
+struct TextEditor<'a> {
+    states: &'a mut [GuardrailState],
+    placeholders: &'a mut PlaceholderMap,
+    edits_signed: bool,
+}
+
+impl TextEditor<'_> {
+    /// The body with the changes of the step; `None` if there are none.
+    fn edit(&mut self, body: &Bytes, texts: &[TextPart]) -> Option<Bytes> {
+        let mut patch = Patch::new();
+        for part in texts {
+            if let Some(changed) = self.inspect_part(body, part) {
+                patch.replace(part.value.clone(), changed);
+            }
+        }
+        (!patch.is_empty()).then(|| splice::concat(&patch.apply(body)))
+    }
+
+    /// Inspects a text. Returns its JSON with the changes, if there are any.
+    fn inspect_part(&mut self, body: &[u8], part: &TextPart) -> Option<String> {
+        let decoded = match part.kind {
+            TextKind::Json => None,
+            _ => json::string_at(body, &part.value),
+        };
+        match (part.kind, decoded) {
+            (TextKind::Signed, Some(text)) if !self.edits_signed => {
+                self.states.iter_mut().for_each(|state| state.inspect_signed(part.role, &text));
+                None
+            }
+            (TextKind::Text | TextKind::Signed, Some(text)) => {
+                self.inspect_text(&text, part.role).map(|text| quote(&text))
+            }
+            (TextKind::JsonText, Some(text)) => self.inspect_json(&text, part.role).map(|text| quote(&text)),
+            // A string that has no valid text is inspected in its JSON form.
+            _ => {
+                let json = std::str::from_utf8(body.get(part.value.clone())?).ok()?;
+                self.inspect_json(json, part.role)
+            }
+        }
+    }
+
+    fn inspect_text(&mut self, text: &str, role: Role) -> Option<String> {
+        let mut edits = Vec::new();
+        for state in self.states.iter_mut() {
+            let found = state.inspect_text(role, text, self.placeholders);
+            if state.replaces() {
+                edits.push(found);
+            }
+        }
+        let edits = combine(edits);
+        if edits.is_empty() {
+            return None;
+        }
+        let mut edited = String::with_capacity(text.len());
+        write_edited(text, 0, 0..text.len(), &edits, &mut edited);
+        Some(edited)
+    }
+
+    /// Inspects JSON text. Its guardrails inspect it one after the other, as in answers.
+    fn inspect_json(&mut self, json: &str, role: Role) -> Option<String> {
+        let mut text = Cow::Borrowed(json);
+        for state in self.states.iter_mut() {
+            let changed = state.inspect_json(role, &text, self.placeholders);
+            if let Some(changed) = changed.filter(|_| state.replaces()) {
+                text = Cow::Owned(changed);
+            }
+        }
+        match text {
+            Cow::Owned(text) => Some(text),
+            Cow::Borrowed(_) => None,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The guardrails that compile, by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::guardrails::CompiledGuardrail;
+
+/// All guardrails, whether or not a workflow refers to them.
+#[derive(Default)]
+pub struct Guardrails(BTreeMap<String, Arc<CompiledGuardrail>>);
+
+impl Guardrails {
+    pub fn new(guardrails: BTreeMap<String, Arc<CompiledGuardrail>>) -> Self {
+        Self(guardrails)
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Arc<CompiledGuardrail>> {
+        self.0.get(name)
+    }
+
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str)
+    }
+}

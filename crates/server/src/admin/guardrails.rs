@@ -1,0 +1,165 @@
+//! `/admin/api/v1/guardrails`: checks of the texts of calls, which workflows refer to by name.
+
+mod config_schema;
+mod draft;
+pub mod dry_run;
+#[cfg(test)]
+mod tests;
+pub mod types;
+
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::fault::Fault;
+use domain::resources::guardrail::{
+    Direction, Guardrail, GuardrailConfig, GuardrailMode, GuardrailType, OnError, OnUnreadable,
+};
+use http::{HeaderMap, StatusCode};
+use pipeline::guardrails::{CompileError, CompiledGuardrail};
+use serde::Serialize;
+use serde_json::Value;
+use store::Stored;
+use utoipa::ToSchema;
+
+use super::crud::{self, Served};
+use super::names::Names;
+use super::record;
+use crate::App;
+use crate::authorized::{Authorized, Guardrails, Read, Write};
+use crate::body::Patch;
+use crate::fault::Problem;
+use crate::path::Named;
+use crate::query::Pairs;
+use draft::GuardrailBody;
+
+#[derive(Serialize, ToSchema)]
+pub struct GuardrailView {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub guardrail_type: GuardrailType,
+    /// The settings of the type, defaults included.
+    #[schema(value_type = Object)]
+    pub config: Value,
+    pub direction: Direction,
+    pub mode: GuardrailMode,
+    pub description: Option<String>,
+    /// The subtree whose calls it applies to; null for all.
+    pub user_path: Option<String>,
+    pub on_error: OnError,
+    pub on_unreadable: OnUnreadable,
+    pub created_at: String,
+    pub updated_at: String,
+    /// Why the stored guardrail does not compile. The calls of workflows that refer to it are refused meanwhile.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+}
+
+impl Served for Guardrail {
+    type View = GuardrailView;
+    const TITLE: &'static str = "guardrail";
+
+    fn view(stored: Stored<Self>, app: &App) -> GuardrailView {
+        let (created_at, updated_at) = (record::time(stored.created_at), record::time(stored.updated_at));
+        let guardrail = stored.value;
+        let error = compiled(app, &guardrail).err();
+        GuardrailView {
+            guardrail_type: guardrail.config.guardrail_type(),
+            config: settings(&guardrail.config),
+            name: guardrail.name,
+            direction: guardrail.direction,
+            mode: guardrail.mode,
+            description: guardrail.description,
+            user_path: guardrail.user_path.map(|path| path.as_str().to_owned()),
+            on_error: guardrail.on_error,
+            on_unreadable: guardrail.on_unreadable,
+            created_at,
+            updated_at,
+            error: error.map(|CompileError { param, message }| format!("{param}: {message}")),
+        }
+    }
+
+    /// Refuses patterns and kinds that do not compile. Names of guardrails are not names of models.
+    fn check(&self, _: &Names) -> Result<(), Fault> {
+        CompiledGuardrail::compile(self.clone()).map(drop).map_err(Fault::from)
+    }
+}
+
+/// A stored guardrail in compiled form: that of the snapshot, unless the snapshot has another version.
+fn compiled(app: &App, guardrail: &Guardrail) -> Result<Arc<CompiledGuardrail>, CompileError> {
+    match app.gateway.snapshot().guardrails.get(&guardrail.name) {
+        Some(compiled) if compiled.document() == guardrail => Ok(compiled.clone()),
+        _ => CompiledGuardrail::compile(guardrail.clone()).map(Arc::new),
+    }
+}
+
+/// The settings without the type.
+fn settings(config: &GuardrailConfig) -> Value {
+    match serde_json::to_value(config) {
+        Ok(Value::Object(mut members)) => members.remove("config").unwrap_or_default(),
+        _ => Value::Null,
+    }
+}
+
+/// List guardrails by name.
+#[utoipa::path(get, path = "/admin/api/v1/guardrails", tag = "guardrails",
+    params(("limit" = Option<i64>, Query, description = "1 to 10000, default 10000"), ("offset" = Option<i64>, Query, description = "Default 0")),
+    responses((status = 200, description = "The guardrails; X-Total-Count has their number", body = Vec<GuardrailView>),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:guardrails:read"])))]
+pub async fn list(
+    State(app): State<Arc<App>>,
+    _: Authorized<Read<Guardrails>>,
+    Query(pairs): Query<Pairs>,
+) -> Result<Response, Problem> {
+    crud::list::<Guardrail>(&app, &pairs).await
+}
+
+/// Get a guardrail.
+#[utoipa::path(get, path = "/admin/api/v1/guardrails/{name}", tag = "guardrails", params(("name" = String, Path, description = "The guardrail")),
+    responses((status = 200, description = "The guardrail", body = GuardrailView), (status = 401, description = "Unauthorized"),
+        (status = 404, description = "No such guardrail"), (status = 409, description = "The stored guardrail cannot be read")),
+    security(("bearer" = ["admin:guardrails:read"])))]
+pub async fn read(
+    State(app): State<Arc<App>>,
+    _: Authorized<Read<Guardrails>>,
+    Named(name): Named,
+) -> Result<Response, Problem> {
+    crud::read::<Guardrail>(&app, &name).await
+}
+
+/// Replace or create a guardrail. Workflows in force that refer to it apply it from the next call on.
+#[utoipa::path(put, path = "/admin/api/v1/guardrails/{name}", tag = "guardrails", params(("name" = String, Path, description = "The guardrail")),
+    request_body = GuardrailBody,
+    responses((status = 200, description = "Replaced", body = GuardrailView), (status = 201, description = "Created", body = GuardrailView),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:guardrails:write"])))]
+pub async fn replace(
+    State(app): State<Arc<App>>,
+    authorized: Authorized<Write<Guardrails>>,
+    Named(name): Named,
+    headers: HeaderMap,
+    patch: Patch,
+) -> Result<Response, Problem> {
+    let edit = |known: Option<&Guardrail>| {
+        let mut body = GuardrailBody::over(known, &patch)?;
+        let name = record::name("name", body.name.take(), name.clone())?;
+        body.guardrail(name)
+    };
+    crud::replace(&app, authorized.principal.actor(), &name, &headers, edit).await
+}
+
+/// Delete a guardrail. Refused while a workflow in force refers to it.
+#[utoipa::path(delete, path = "/admin/api/v1/guardrails/{name}", tag = "guardrails", params(("name" = String, Path, description = "The guardrail")),
+    responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such guardrail"),
+        (status = 409, description = "Still in use"), (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = ["admin:guardrails:write"])))]
+pub async fn delete(
+    State(app): State<Arc<App>>,
+    authorized: Authorized<Write<Guardrails>>,
+    Named(name): Named,
+    headers: HeaderMap,
+) -> Result<StatusCode, Problem> {
+    crud::delete::<Guardrail>(&app, authorized.principal.actor(), &name, &headers).await
+}

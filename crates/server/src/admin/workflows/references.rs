@@ -1,0 +1,96 @@
+//! The guardrails that workflows refer to, as they are stored: a check must see the writes of other replicas.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::extract::{Query, State};
+use axum::response::Response;
+use domain::fault;
+use domain::resources::guardrail::{Direction, Guardrail, GuardrailMode, GuardrailType};
+use domain::resources::workflow::{Workflow, WorkflowPayload};
+use serde::Serialize;
+use store::StoreError;
+use utoipa::ToSchema;
+
+use super::page;
+use crate::App;
+use crate::authorized::{Authorized, Read, Workflows};
+use crate::fault::Problem;
+use crate::nearest;
+use crate::query::Pairs;
+
+/// A guardrail that workflows can refer to.
+#[derive(Serialize, ToSchema)]
+pub struct WorkflowGuardrail {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub guardrail_type: GuardrailType,
+    pub direction: Direction,
+    pub mode: GuardrailMode,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// The subtree whose calls it applies to; absent if it applies to all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user_path: Option<String>,
+}
+
+/// List the guardrails that workflows can refer to, by name.
+#[utoipa::path(get, path = "/admin/api/v1/workflows/guardrails", tag = "workflows",
+    params(("limit" = Option<i64>, Query, description = "1 to 1000, default 1000"), ("offset" = Option<i64>, Query, description = "Default 0")),
+    responses((status = 200, description = "The guardrails; X-Total-Count has their number", body = Vec<WorkflowGuardrail>),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized")),
+    security(("bearer" = ["admin:workflows:read"])))]
+pub async fn guardrails(
+    State(app): State<Arc<App>>,
+    _: Authorized<Read<Workflows>>,
+    Query(pairs): Query<Pairs>,
+) -> Result<Response, Problem> {
+    let view = |guardrail: Guardrail| WorkflowGuardrail {
+        guardrail_type: guardrail.config.guardrail_type(),
+        name: guardrail.name,
+        direction: guardrail.direction,
+        mode: guardrail.mode,
+        description: guardrail.description,
+        user_path: guardrail.user_path.map(|path| path.as_str().to_owned()),
+    };
+    page(&pairs, stored_guardrails(&app).await?.into_values().map(view).collect::<Vec<_>>())
+}
+
+/// The stored guardrails that can be read, by name.
+pub(super) async fn stored_guardrails(app: &App) -> Result<BTreeMap<String, Guardrail>, StoreError> {
+    let documents = app.refresher.store().collection::<Guardrail>().all().await?;
+    Ok(documents.into_iter().map(|stored| (stored.value.name.clone(), stored.value)).collect())
+}
+
+/// Refuses a new version that refers to guardrails which do not exist.
+pub(super) async fn check(app: &App, payload: &WorkflowPayload) -> Result<(), Problem> {
+    let stored = stored_guardrails(app).await?;
+    for (index, step) in payload.guardrails.iter().enumerate() {
+        if !stored.contains_key(&step.reference) {
+            let hint = nearest::hint(&step.reference, stored.keys().map(String::as_str));
+            let message = format!("There is no guardrail '{}'.{hint}", step.reference);
+            let param = format!("workflow_payload.guardrails[{index}].ref");
+            return Err(fault::invalid_parameter(param, message).into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses to put a version in force whose guardrails no longer exist.
+pub(super) async fn check_activated(app: &App, workflow: &Workflow) -> Result<(), Problem> {
+    let stored = stored_guardrails(app).await?;
+    let steps = workflow.workflow_payload.guardrails.iter();
+    let missing: Vec<String> = steps
+        .filter(|step| !stored.contains_key(&step.reference))
+        .map(|step| format!("'{}'", step.reference))
+        .collect();
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let message = format!(
+        "The version '{}' refers to guardrails that no longer exist: {}. Create them again, or a new version.",
+        workflow.id,
+        missing.join(", ")
+    );
+    Err(fault::conflict(message).into())
+}
