@@ -8,7 +8,7 @@ use std::time::Duration;
 use pipeline::routing::routes::Routes;
 use pipeline::snapshot::Snapshot;
 
-use crate::{App, PING_LIMIT};
+use crate::App;
 
 pub const OK: &str = "ok";
 pub const DEGRADED: &str = "degraded";
@@ -26,7 +26,7 @@ pub struct Dependencies {
 
 impl Dependencies {
     pub async fn check(app: &Arc<App>, snapshot: &Snapshot) -> Self {
-        let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
+        let ping = tokio::time::timeout(app.config.probe_timeout, app.refresher.store().ping()).await;
         let space = disk_space(app).await;
         // A database may be readable and not writable: locked, full, or read-only.
         let storage = match ping {
@@ -94,7 +94,7 @@ async fn disk_space(app: &Arc<App>) -> DiskSpace {
         .gateway
         .tasks
         .spawn_blocking(move || DiskSpace { database: store.has_room(), journal: journal.has_room() });
-    let space = match tokio::time::timeout(PING_LIMIT, probe).await {
+    let space = match tokio::time::timeout(app.config.probe_timeout, probe).await {
         Ok(Ok(space)) => space,
         _ => DiskSpace { database: false, journal: false },
     };

@@ -80,6 +80,8 @@ pub struct Config {
     pub trusted_proxies: Vec<IpNet>,
     /// Whether `/ready` returns 503 while no provider can be called.
     pub ready_needs_provider: bool,
+    /// Time that `/ready`, `/metrics` and the runtime status wait for storage and for the disks.
+    pub probe_timeout: Duration,
 }
 
 impl Default for Config {
@@ -95,6 +97,8 @@ impl Default for Config {
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),
             ready_needs_provider: false,
+            // Load balancers commonly give a probe one second.
+            probe_timeout: Duration::from_millis(300),
         }
     }
 }
@@ -127,6 +131,3 @@ impl App {
         self.draining.load(Ordering::Relaxed)
     }
 }
-
-/// Time that `/ready` waits for storage; probes commonly time out after one second.
-const PING_LIMIT: Duration = Duration::from_millis(300);

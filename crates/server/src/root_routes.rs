@@ -17,7 +17,7 @@ use crate::authorized::{Authorized, Metrics, Read};
 use crate::fault::{Problem, answer};
 use crate::request_context::RequestContext;
 use crate::unknown_route;
-use crate::{App, PING_LIMIT};
+use crate::App;
 
 pub async fn front(State(app): State<Arc<App>>) -> Response {
     let base = app.config.base_path.trim_end_matches('/');
@@ -40,7 +40,7 @@ pub async fn dashboard() -> Response {
 }
 
 pub async fn metrics(State(app): State<Arc<App>>, _: Authorized<Read<Metrics>>) -> Response {
-    let ping = tokio::time::timeout(PING_LIMIT, app.refresher.store().ping()).await;
+    let ping = tokio::time::timeout(app.config.probe_timeout, app.refresher.store().ping()).await;
     let storage_up = matches!(ping, Ok(Ok(())));
     let page = metrics_page::page(
         &app.gateway,

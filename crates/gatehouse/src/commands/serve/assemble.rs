@@ -490,6 +490,7 @@ fn server_config(settings: &Settings) -> Config {
         cors_origins: settings.server.cors_origins.clone(),
         trusted_proxies: settings.server.trusted_proxies.iter().filter_map(|text| network(text)).collect(),
         ready_needs_provider: settings.server.ready_needs_provider,
+        ..Config::default()
     }
 }
 

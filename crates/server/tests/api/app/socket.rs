@@ -7,7 +7,7 @@ use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, BufStream};
 use tokio::net::TcpStream;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The key and the matching digest from the example of RFC 6455.
 const KEY: &str = "dGhlIHNhbXBsZSBub25jZQ==";
 const DIGEST: &str = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
