@@ -27,6 +27,8 @@ class Call:
     # Disconnects after this many pieces of the answer; zero is before its head.
     leave: int | None = None
     max_tokens: int | None = None
+    # The prompt, if it is not to name the call.
+    prompt: str = ""
     # Additional headers, e.g. the user path.
     extra: dict = dataclasses.field(default_factory=dict, repr=False)
     # Whether the answer was received to its end, even if it is an error.
@@ -46,7 +48,7 @@ class Call:
 
 def body_of(call):
     """The body; the request id is the first word of the prompt, by which the upstream's bill identifies the call."""
-    text = f"{call.request_id} {' '.join(['word'] * (len(call.request_id) * 7 % 11))}"
+    text = call.prompt or f"{call.request_id} {' '.join(['word'] * (len(call.request_id) * 7 % 11))}"
     format = "chat" if call.format == "passthrough" else call.format
     model = call.model.removeprefix("openai/") if call.format == "passthrough" else call.model
     body = sse.request(format, model, text, call.stream)

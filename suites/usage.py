@@ -13,9 +13,9 @@ FIELDS = {
 }
 
 
-def drained_rows(gateway, expected, user_path, patience=30.0, quiet=2.0):
+def drained_rows(gateway, expected, user_path, patience=30.0, quiet=2.0, cache_mode="uncached"):
     """The rows, once there are as many as expected and no more arrive, or at the timeout."""
-    wanted = {"user_path": user_path, "days": 2}
+    wanted = {"user_path": user_path, "days": 2, "cache_mode": cache_mode}
     watch = machine_time.Stopwatch()
     total, since = -1, time.monotonic()
     while watch.wall_seconds() < patience or watch.seconds() < patience:

@@ -8,11 +8,18 @@ import backends
 import rig
 import traffic
 from harness import Suite
-from spend import accounting, agent, limits, passthrough, race, workload
+from spend import accounting, agent, cache, limits, passthrough, race, workload
 from usage import drained_rows
 
 
-PARTS = {"accounting": None, "race": race.run, "limits": limits.run, "passthrough": passthrough.run, "agent": agent.run}
+PARTS = {
+    "accounting": None,
+    "race": race.run,
+    "limits": limits.run,
+    "passthrough": passthrough.run,
+    "agent": agent.run,
+    "cache": cache.run,
+}
 
 
 def main():
@@ -44,6 +51,7 @@ def run(app, backend, part, options):
     database, upstream = app.database(backend), app.upstream()
     further = [model for name in race.NAMES for model in race.models_of(name)] + limits.MODELS + passthrough.MODELS
     settings = workload.settings(upstream, further)
+    settings |= cache.SETTINGS if part is cache.run else {}
     gateway = app.start_gateway(upstream, models=["openai/text"], **database.settings, **settings)
     for what, faults in part(gateway, upstream, options):
         app.check(what, *faults)

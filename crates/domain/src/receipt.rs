@@ -160,6 +160,11 @@ impl Receipt {
         !self.unbooked && !self.auth_method.is_empty()
     }
 
+    /// True if the answer came from the response cache, so that the call cost nothing.
+    pub fn is_from_cache(&self) -> bool {
+        !self.cache_type.is_empty()
+    }
+
     /// True if the gateway itself rejected the call, so that it was never sent to a provider.
     pub fn is_refused(&self) -> bool {
         self.status >= 400 && self.attempts.is_empty() && self.provider_name.is_empty()
@@ -181,10 +186,30 @@ impl Receipt {
         self.cost.map(Cost::total)
     }
 
-    /// Adds a caveat to a call that consumed tokens and has no cost.
+    /// Adds a caveat to a call that consumed tokens and has no cost. An answer from the cache needs no price.
     pub fn flag_unpriced(&mut self) {
-        if self.cost.is_none() && self.usage.tokens.total() > 0 {
+        if self.cost.is_none() && !self.is_from_cache() && self.usage.tokens.total() > 0 {
             Caveat::Unpriced.add_to(&mut self.usage.caveat);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::usage::{Tokens, Usage};
+
+    #[test]
+    fn answers_of_providers_without_a_cost_are_flagged() {
+        let caveat = |cache_type: &str, input: u64, cost: Option<Cost>| {
+            let usage = Usage { tokens: Tokens { input, ..Tokens::default() }, ..Usage::default() };
+            let mut receipt = Receipt { cache_type: cache_type.into(), usage, cost, ..Receipt::default() };
+            receipt.flag_unpriced();
+            receipt.usage.caveat
+        };
+        assert_eq!(caveat("", 1, None).as_deref(), Some(Caveat::Unpriced.as_str()));
+        assert_eq!(caveat("", 0, None), None);
+        assert_eq!(caveat("", 1, Some(Cost::default())), None);
+        assert_eq!(caveat("exact", 1, None), None);
     }
 }

@@ -1,5 +1,6 @@
 //! The settings of the gateway: defaults, then the YAML file, then the environment. Nothing else reads the environment.
 
+mod cache;
 mod declare;
 mod dotenv;
 mod edition;

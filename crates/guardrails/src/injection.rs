@@ -20,7 +20,7 @@ const MOST_INVISIBLE: usize = 12;
 /// The share of a classifier's score that counts: the score is above one half for a tenth of harmless texts.
 const CLASSIFIER_WEIGHT: f32 = 0.9;
 
-/// How little evidence is enough.
+/// The sensitivity of the rules, which sets the score from which on a text counts as an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sensitivity {
     Low,

@@ -31,7 +31,7 @@ pub enum TagCharacters {
     Remove,
 }
 
-/// A normalised text and where each of its characters stands in the original.
+/// A normalised text, with the positions of its characters in the original.
 #[derive(Debug)]
 pub struct Normalised<'a> {
     text: Cow<'a, str>,

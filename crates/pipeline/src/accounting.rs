@@ -5,7 +5,7 @@ mod background_call;
 pub mod estimate;
 pub mod holds;
 pub mod loss;
-mod pricing;
+pub mod pricing;
 mod prior_usage;
 pub mod receipt_builder;
 mod request_log;

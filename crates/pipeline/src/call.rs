@@ -2,6 +2,7 @@
 
 pub mod arrival;
 pub mod authenticate;
+pub mod cache_use;
 pub mod context;
 pub mod effective_policy;
 pub mod ownership;

@@ -71,11 +71,8 @@ where
 
 /// Refuses the call if its answer would have to be inspected or changed, which it cannot be.
 fn refuse_filtered(ticket: &mut Ticket) -> Result<(), Fault> {
-    let restores = ticket.context.placeholders().is_some();
-    let guardrails = ticket.context.guardrails().cloned();
-    let Some(guardrails) = guardrails else { return Ok(()) };
-    let restoring = guardrails.restoring().filter(|_| restores);
-    if let Some(name) = guardrails.enforced_on_answers().or(restoring) {
+    let Some(guardrails) = ticket.context.guardrails() else { return Ok(()) };
+    if let Some(name) = guardrails.required_for_answer(ticket.context.placeholders().is_some()) {
         return Err(fault::guardrail_blocked(name, "kind of call, whose answer is not inspected"));
     }
     if !guardrails.record.is_empty() {

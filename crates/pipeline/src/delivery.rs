@@ -4,4 +4,5 @@ pub mod answer_recorder;
 pub mod commit;
 pub mod event_stream;
 pub mod idempotency;
+pub mod replay;
 pub mod reply;

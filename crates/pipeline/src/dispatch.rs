@@ -29,6 +29,7 @@ use crate::call::receive::Call;
 use crate::routing::health::Admission;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Deployment;
+use crate::services::response_cache::ReplayedAnswer;
 use crate::streaming::resume::{self, Resumable};
 use crate::streaming::{Translation, UpstreamStream};
 
@@ -46,6 +47,8 @@ pub enum Answer {
     Native(&'static dyn Native, Bytes, Box<codec::Answer>),
     Translated(Box<Translation>, Box<Reply>),
     Stream(Box<UpstreamStream>),
+    /// The answer to an earlier call, from the response cache.
+    Replayed(Box<ReplayedAnswer>),
 }
 
 impl Answer {
@@ -57,7 +60,7 @@ impl Answer {
                 model: reply.model.clone(),
                 finish_reasons: vec![reply.stop.as_finish_reason().to_owned()],
             }),
-            Self::Stream(_) => None,
+            Self::Stream(_) | Self::Replayed(_) => None,
         }
     }
 }
@@ -288,7 +291,7 @@ fn conclude(
             }
         }
         Err(fault) => {
-            ticket.audit.record_verdicts(progress.verdicts().to_vec());
+            ticket.record_verdicts(progress.verdicts().to_vec());
             cool(&deployment, fault, now, alone);
             ticket.receipt.refused();
             if let Some(loss) = progress.loss() {

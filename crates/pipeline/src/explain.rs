@@ -21,12 +21,13 @@ use crate::admission::reserve;
 use crate::budgets::BudgetScope;
 use crate::call::arrival::{self, Arrival};
 use crate::call::authenticate;
+use crate::call::cache_use::CacheStatus;
 use crate::call::context::CallContext;
 use crate::call::effective_policy::EffectivePolicy;
 use crate::call::receive::{self, Call};
 use crate::dispatch;
 use crate::gateway::Gateway;
-use crate::guardrails::{RequestChanges, inspect_request};
+use crate::guardrails::inspect_request;
 use crate::inspect;
 use crate::routing::choose::{Ranked, SelectionContext, SelectionMode};
 use crate::routing::resolve::access::Access;
@@ -34,12 +35,13 @@ use crate::routing::resolve::trail::Trail as _;
 use crate::routing::resolve::{self, Plan};
 use crate::routing::routes::Deployment;
 use crate::snapshot::Snapshot;
-use crate::{budgets, rate_limit, responses};
+use crate::{budgets, cache, rate_limit, responses};
 
 pub use caller_limits::limits_and_budgets;
 pub use view::{
-    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, ExplainedGuardrails, ExplainedWorkflow,
-    Explanation, LimitView, PrincipalView, Refusal, RequestView, Resolution, UpstreamRequest,
+    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, ExplainedCache, ExplainedGuardrails,
+    ExplainedWorkflow, Explanation, LimitView, PrincipalView, Refusal, RequestView, Resolution,
+    UpstreamRequest,
 };
 
 /// A request to be explained.
@@ -156,6 +158,14 @@ impl Explainer<'_> {
             resolution.steps.note("workflow", || format!("'{}' allows no fallback", workflow.id));
         }
         let mut ranked = resolved.with_options(&policy.routing, policy.features.fallback).ranked(&selection);
+        let first = ranked.first().map(|candidate| &candidate.choice);
+        let cached = cache::preview(arrival, &call, first, &context)?;
+        let is_hit = cached.as_ref().is_some_and(|cached| cached.status == CacheStatus::HitExact);
+        // Entries belong to callers: others may not learn what is in the cache.
+        explanation.cache = cached.filter(|_| self.confided).map(into_view::cache);
+        if is_hit && self.confided {
+            return Ok(());
+        }
         let (call, unaffordable) =
             self.afford(call, &mut ranked, (&principal, user_path), &context, explanation)?;
         let plan = plan_of(&ranked);
@@ -171,28 +181,19 @@ impl Explainer<'_> {
     /// Runs the guardrails of the request. Returns the call as they change it.
     fn inspect(
         &self,
-        mut call: Box<Call>,
+        call: Box<Call>,
         context: &mut CallContext,
         explanation: &mut Explanation,
     ) -> Result<Box<Call>, Fault> {
         let Some(guardrails) = context.guardrails().cloned() else { return Ok(call) };
-        inspect::refuse_uninspectable_answer(&call, guardrails.enforced_on_answers(), &guardrails)?;
-        let request = inspect::to_inspect(&call);
-        let inspection = inspect_request(&guardrails.request, request, &context.placeholder_key());
-        explanation.guardrails = Some(into_view::guardrails(&guardrails, inspection.verdicts));
-        let RequestChanges { history, placeholders } = inspection.outcome?;
-        let restoring = guardrails.restoring().filter(|_| !placeholders.is_empty());
-        inspect::refuse_uninspectable_answer(&call, restoring, &guardrails)?;
-        if let Some(body) = inspection.body {
-            let limit = self.gateway.policy.body_limit;
-            if body.len() as u64 > limit {
-                return Err(domain::fault::request_too_large(limit));
-            }
-            call = call.change_request(receive::parse_here(body, self.arrival)?);
-        }
-        inspect::set_history(&mut call, history);
-        context.set_placeholders(placeholders);
-        Ok(call)
+        let request = inspect::request_to_inspect(&call, &guardrails)?;
+        let mut inspection = inspect_request(&guardrails.request, request, &context.placeholder_key());
+        let verdicts = std::mem::take(&mut inspection.verdicts);
+        explanation.guardrails = Some(into_view::guardrails(&guardrails, verdicts));
+        let (body, changes) = inspect::accept_changes(self.gateway, &call, &guardrails, inspection)?;
+        let changed = body.map(|body| receive::parse_here(body, self.arrival)).transpose()?;
+        context.set_placeholders(changes.placeholders);
+        Ok(inspect::apply_changes(call, changed, changes.history))
     }
 
     /// Checks the budgets on the path. Returns the call as it would be sent, and the error if it is refused.

@@ -28,6 +28,7 @@ use crate::services::key_uses::KeyUses;
 use crate::services::metrics::Metrics;
 use crate::services::pending_receipts::PendingReceipts;
 use crate::services::reasoning_state::ReasoningStateCache;
+use crate::services::response_cache::ResponseCache;
 use crate::services::retry_budget::{HedgeBudget, RetryBudget};
 use crate::services::traces::Traces;
 use crate::snapshot::Snapshot;
@@ -56,6 +57,8 @@ pub struct Gateway {
     pub key_uses: KeyUses,
     pub user_paths: UserPaths,
     pub idempotency: Idempotency,
+    /// `None` if the response cache is off.
+    pub response_cache: Option<Arc<ResponseCache>>,
     pub body_work: BodyWork,
     /// Limits the audit entries of callers without a valid key.
     pub unknown_callers: audit::EntryLimit,

@@ -39,37 +39,34 @@ async fn inspect_guarded(
     guardrails: &Arc<CallGuardrails>,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
-    refuse_uninspectable_answer(&prepared.call, guardrails.enforced_on_answers(), guardrails)?;
-    let inspection = run_guardrails(gateway, &prepared.call, guardrails, ticket).await?;
-    ticket.audit.record_verdicts(inspection.verdicts);
-    let RequestChanges { history, placeholders } = inspection.outcome?;
-    let restoring = guardrails.restoring().filter(|_| !placeholders.is_empty());
-    refuse_uninspectable_answer(&prepared.call, restoring, guardrails)?;
+    let request = request_to_inspect(&prepared.call, guardrails)?;
+    let mut inspection = run_guardrails(gateway, request, guardrails, ticket).await?;
+    ticket.record_verdicts(std::mem::take(&mut inspection.verdicts));
+    let (body, changes) = accept_changes(gateway, &prepared.call, guardrails, inspection)?;
     let is_redacted = prepared.call.has_inspectable_answer() && previous::history_is_known(&prepared.call);
     if !guardrails.record.is_empty() && !is_redacted {
         ticket.audit.omit_answer();
     }
-    if let Some(body) = inspection.body {
-        if body.len() as u64 > gateway.policy.body_limit {
-            return Err(fault::request_too_large(gateway.policy.body_limit));
+    let changed = match body {
+        None => None,
+        Some(body) => {
+            ticket.receipt.changed(&body);
+            Some(receive::parse(body, arrival, gateway).await?)
         }
-        ticket.receipt.changed(&body);
-        let changed = receive::parse(body, arrival, gateway).await?;
-        prepared.call = prepared.call.change_request(changed);
-    }
-    set_history(&mut prepared.call, history);
-    ticket.set_placeholders(placeholders);
+    };
+    prepared.call = apply_changes(prepared.call, changed, changes.history);
+    ticket.set_placeholders(changes.placeholders);
     Ok(prepared)
 }
 
 /// Inspects a request, on a worker thread if it is large, and records its body as it is after that.
 async fn run_guardrails(
     gateway: &Gateway,
-    call: &Call,
+    request: RequestToInspect,
     guardrails: &Arc<CallGuardrails>,
     ticket: &mut Ticket,
 ) -> Result<RequestInspection, Fault> {
-    let (key, request, guardrails) = (ticket.context.placeholder_key(), to_inspect(call), guardrails.clone());
+    let (key, guardrails) = (ticket.context.placeholder_key(), guardrails.clone());
     let size = request.body.len() + request.history.iter().map(Bytes::len).sum::<usize>();
     let is_recorded = ticket.context.records_bodies();
     let work = move || {
@@ -84,32 +81,62 @@ async fn run_guardrails(
     Ok(inspection)
 }
 
-/// The parts of a call that are inspected.
-pub(crate) fn to_inspect(call: &Call) -> RequestToInspect {
+/// The parts of a call that are inspected. Refuses a call whose answer has to be inspected and cannot be.
+pub(crate) fn request_to_inspect(
+    call: &Call,
+    guardrails: &CallGuardrails,
+) -> Result<RequestToInspect, Fault> {
+    refuse_uninspectable_answer(call, false, guardrails)?;
     let history = call.previous.as_ref().map(|previous| previous.items.clone());
-    RequestToInspect {
+    Ok(RequestToInspect {
         surface: call.surface,
         body: call.request.body.clone(),
         history: history.unwrap_or_default(),
         edits_signed: false,
+    })
+}
+
+/// The changed body of an inspected request and its other changes. Refuses a call that its guardrails refuse, whose
+/// placeholders cannot be restored, or whose changed body is too large.
+pub(crate) fn accept_changes(
+    gateway: &Gateway,
+    call: &Call,
+    guardrails: &CallGuardrails,
+    inspection: RequestInspection,
+) -> Result<(Option<Bytes>, RequestChanges), Fault> {
+    let changes = inspection.outcome?;
+    refuse_uninspectable_answer(call, !changes.placeholders.is_empty(), guardrails)?;
+    let limit = gateway.policy.body_limit;
+    match inspection.body {
+        Some(body) if body.len() as u64 > limit => Err(fault::request_too_large(limit)),
+        body => Ok((body, changes)),
     }
 }
 
-/// Replaces the earlier turns of a call, if they have changed.
-pub(crate) fn set_history(call: &mut Call, history: Option<Vec<Bytes>>) {
+/// Replaces the request of a call and its earlier turns, if they have changed. `changed` is the parsed new request.
+pub(crate) fn apply_changes(
+    call: Box<Call>,
+    changed: Option<Box<Call>>,
+    history: Option<Vec<Bytes>>,
+) -> Box<Call> {
+    let mut call = match changed {
+        Some(changed) => call.change_request(changed),
+        None => call,
+    };
     if let (Some(previous), Some(history)) = (&mut call.previous, history) {
         previous.items = history;
     }
+    call
 }
 
-/// Refuses a call whose answer has to be inspected or changed and cannot be. `guardrail` is the name of one that has to
-/// do that.
-pub(crate) fn refuse_uninspectable_answer(
+/// Refuses a call whose answer has to be inspected or changed and cannot be.
+fn refuse_uninspectable_answer(
     call: &Call,
-    guardrail: Option<&str>,
+    has_placeholders: bool,
     guardrails: &CallGuardrails,
 ) -> Result<(), Fault> {
-    let Some(name) = guardrail.filter(|_| !call.has_inspectable_answer()) else { return Ok(()) };
+    let required = guardrails.required_for_answer(has_placeholders);
+    let Some(name) = required.filter(|_| !call.has_inspectable_answer()) else { return Ok(()) };
     match call.surface {
         Surface::Converse(_) if call.request.choices > 1 => {
             let message =

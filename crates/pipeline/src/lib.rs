@@ -3,6 +3,7 @@
 pub mod accounting;
 pub mod admission;
 pub mod budgets;
+pub mod cache;
 pub mod call;
 pub mod compact;
 pub mod count;
@@ -28,10 +29,13 @@ use std::sync::Arc;
 use accounting::ticket::Ticket;
 use admission::{Prepared, admit_sized};
 use bytes::Bytes;
+use cache::Found;
 use call::arrival::Arrival;
 use call::response_headers::Refused;
+use delivery::answer_recorder::AnswerRecorder;
 use delivery::commit::{self, Answering, EarlyReply};
 use delivery::idempotency::{self, Turn};
+use delivery::replay;
 use delivery::reply::Reply;
 use gateway::Gateway;
 use inspect::inspect;
@@ -54,7 +58,7 @@ where
     };
     let recorder = match idempotency::claim(&arrival, &parsed.call, &ticket).await {
         Ok(Turn::First(recorder)) => recorder,
-        Ok(Turn::Again(answer)) => return Ok(idempotency::replay(ticket, *answer)),
+        Ok(Turn::Again(answer)) => return Ok(idempotency::replay(ticket, &answer)),
         Err(fault) => return Err(ticket.refuse(fault)),
     };
     let prepared = match route(gateway, &arrival, parsed, &mut ticket, SelectionMode::Live).await {
@@ -65,15 +69,22 @@ where
         Ok(prepared) => prepared,
         Err(fault) => return Err(ticket.refuse(fault)),
     };
+    let recorder = match cache::search(&arrival, &prepared, &mut ticket).await {
+        Ok(Found::Hit(answer)) => return Ok(replay::reply(ticket, answer, recorder).await),
+        Ok(Found::Miss(cached)) => AnswerRecorder::join(recorder, cached),
+        Ok(Found::InFlight(follower, cached)) => {
+            let recorder = AnswerRecorder::join(recorder, Some(cached));
+            let (early, draw) = (EarlyReply::of(&ticket), arrival.request_id.number());
+            let answering = Box::pin(cache::follow(follower, gateway.clone(), draw, prepared, ticket));
+            return commit::stream(gateway, &arrival, early, answering, recorder).await;
+        }
+        Err(fault) => return Err(ticket.refuse(fault)),
+    };
     let (ticket, admitted) = admit_sized(gateway, &arrival, prepared, ticket).await?;
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let streams = call.stream;
-            let early = EarlyReply {
-                heartbeat: ticket.context.policy().stream_heartbeat,
-                account: ticket.holds.account(),
-                clamped: ticket.holds.clamped(),
-            };
+            let early = EarlyReply::of(&ticket);
             // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             if streams {

@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::resources::workflow::WorkflowFeatures;
 
 use crate::services::audit;
+use crate::services::response_cache::ResponseCache;
 
 /// The settings that apply to calls: limits on size and time, and switches.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Policy {
     pub keep_only_aliases: bool,
     /// The audit log settings.
     pub audit: audit::Rules,
+    /// The response cache settings.
+    pub cache: CachePolicy,
     /// Whether the guardrails of workflows inspect calls.
     pub guardrails: bool,
     /// Whether models without a price are refused.
@@ -92,6 +95,7 @@ impl Default for Policy {
             models_enabled_by_default: true,
             keep_only_aliases: false,
             audit: audit::Rules::default(),
+            cache: CachePolicy::default(),
             guardrails: true,
             unpriced_denied: false,
             budgets_closed: false,
@@ -104,6 +108,7 @@ impl Policy {
     /// The features that are on for the gateway.
     pub fn features(&self) -> WorkflowFeatures {
         WorkflowFeatures {
+            cache: self.cache.enabled,
             audit: self.audit.enabled,
             usage: self.accounting,
             budget: true,
@@ -116,6 +121,49 @@ impl Policy {
     pub fn keeps_journal(&self) -> bool {
         self.accounting || self.audit.enabled
     }
+}
+
+/// Response cache settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CachePolicy {
+    pub enabled: bool,
+    /// The lifetime of cached answers.
+    pub ttl: Duration,
+    pub scope: CacheScope,
+    /// The most bytes of all cached answers together.
+    pub max_bytes: u64,
+}
+
+impl Default for CachePolicy {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            ttl: Duration::from_secs(3600),
+            scope: CacheScope::default(),
+            max_bytes: 64 * 1024 * 1024,
+        }
+    }
+}
+
+impl CachePolicy {
+    /// The cache; `None` if it is off.
+    pub fn open(&self) -> Option<Arc<ResponseCache>> {
+        self.enabled.then(|| Arc::new(ResponseCache::new(self.max_bytes)))
+    }
+}
+
+/// The callers that share cached answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum CacheScope {
+    /// Those of one user path.
+    #[default]
+    UserPath,
+    /// Those that use one key.
+    Key,
+    /// Those of one tenant.
+    Tenant,
+    /// All callers.
+    Global,
 }
 
 /// Passthrough settings.

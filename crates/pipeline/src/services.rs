@@ -9,6 +9,8 @@ pub mod key_uses;
 pub mod metrics;
 pub mod pending_receipts;
 pub mod reasoning_state;
+pub mod recorded_answer;
+pub mod response_cache;
 pub mod retry_budget;
 pub mod traces;
 pub mod webhooks;

@@ -4,6 +4,7 @@ pub mod aliases;
 pub mod audit;
 pub mod auth_keys;
 pub mod budgets;
+pub mod cache;
 pub mod changes;
 pub mod combos;
 pub mod console;

@@ -85,8 +85,8 @@ pub trait InArea: Send + Sync + 'static {
 pub enum Global {
     /// None: objects have a user path, and handlers show and change those of the caller's subtree only.
     NoActions,
-    /// Writes: every caller may read the documents (secrets are never shown), only callers with the whole tree change
-    /// them.
+    /// Writes: every caller may read the documents (secrets are never shown) and the reports of its subtree, only
+    /// callers with the whole tree change them.
     Writes,
     /// All actions: nothing in the area belongs to a subtree.
     AllActions,
@@ -118,8 +118,9 @@ macro_rules! areas {
 }
 
 areas!(
-    NoActions: Audit, AuthKeys, Console, Explain, Usage;
-    Writes: Aliases, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers, Workflows;
+    NoActions: Audit, AuthKeys, Cache, Console, Explain, Usage;
+    Writes: Aliases, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers,
+        Workflows;
     AllActions: Changes, Metrics, Runtime;
 );
 

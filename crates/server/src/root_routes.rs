@@ -13,11 +13,11 @@ use http::header::{
 use http::{Method, StatusCode, Uri};
 use pipeline::gateway::metrics_page;
 
+use crate::App;
 use crate::authorized::{Authorized, Metrics, Read};
 use crate::fault::{Problem, answer};
 use crate::request_context::RequestContext;
 use crate::unknown_route;
-use crate::App;
 
 pub async fn front(State(app): State<Arc<App>>) -> Response {
     let base = app.config.base_path.trim_end_matches('/');

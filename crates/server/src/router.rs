@@ -15,8 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, audit, auth_keys, budgets, changes, combos, console, explain, guardrails, model_overrides,
-    model_pricing, pools, providers, recalculation, runtime, unpriced, usage, workflows,
+    self, aliases, audit, auth_keys, budgets, cache, changes, combos, console, explain, guardrails,
+    model_overrides, model_pricing, pools, providers, recalculation, runtime, unpriced, usage, workflows,
 };
 use crate::inference::{
     chat, gemini, google_models, messages, models, passthrough, plain, responses, websocket,
@@ -104,6 +104,9 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(usage::log::log))
         .routes(routes!(unpriced::list))
         .routes(routes!(recalculation::create))
+        .routes(routes!(cache::overview::overview))
+        .routes(routes!(cache::debug::create))
+        .routes(routes!(cache::purge::create))
         .routes(routes!(budgets::list))
         .routes(routes!(budgets::reset::all))
         .routes(routes!(budgets::reset::one))

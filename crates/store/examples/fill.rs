@@ -122,14 +122,10 @@ fn call(number: u64, at: Timestamp, dice: &mut Dice) -> Receipt {
     let (model, provider, instances) = MODELS[model as usize];
     let provider_name = instances[dice.below(instances.len() as u64) as usize];
     let status = if dice.below(50) == 0 { [429, 500, 502, 400][dice.below(4) as usize] } else { 200 };
-    let tokens = Tokens {
-        input: 200 + dice.below(6000),
-        cache_read: dice.below(4) / 3 * dice.below(4000),
-        output: if status == 200 { 20 + dice.below(900) } else { 0 },
-        ..Tokens::default()
-    };
-    let cost =
-        Cost { input: Nanos(tokens.input as i64 * 2500), output: Nanos(tokens.output as i64 * 10_000) };
+    let is_success = status == 200;
+    let (tokens, cost) = consumption(is_success, dice);
+    let is_cached = is_success && dice.below(25) == 0;
+    let charged = if is_cached { Cost::default() } else { cost };
     let duration = 80_000 + dice.below(400_000) + dice.below(10) / 9 * dice.below(9_000_000);
     let id = format!("{:012x}-{number:012x}", at.millis());
     Receipt {
@@ -146,17 +142,32 @@ fn call(number: u64, at: Timestamp, dice: &mut Dice) -> Receipt {
         user_path: format!("/org/team-{:02}", key % PATHS),
         auth_key_id: Some(format!("key_{key:020}")),
         auth_method: "api_key".into(),
-        cache_type: if dice.below(25) == 0 { "exact".into() } else { String::new() },
+        cache_type: if is_cached { "exact".into() } else { String::new() },
         stream: dice.below(2) == 0,
         status,
         duration_us: duration,
         first_byte_us: Some(duration / 3),
         usage: Usage { tokens, ..Usage::default() },
-        cost: (status == 200).then_some(cost),
-        cost_source: if status == 200 { CostSource::ModelPricing } else { CostSource::None },
+        cost: is_success.then_some(charged),
+        cost_source: if is_success && !is_cached { CostSource::ModelPricing } else { CostSource::None },
+        saved_cost: is_cached.then(|| cost.total()),
+        cache_miss: is_success && !is_cached,
         raw_usage: serde_json::from_str(r#"{"prompt_tokens": 1, "completion_tokens": 1}"#).ok(),
         ..Receipt::default()
     }
+}
+
+/// The tokens of a call, and their cost at a provider.
+fn consumption(is_success: bool, dice: &mut Dice) -> (Tokens, Cost) {
+    let tokens = Tokens {
+        input: 200 + dice.below(6000),
+        cache_read: dice.below(4) / 3 * dice.below(4000),
+        output: if is_success { 20 + dice.below(900) } else { 0 },
+        ..Tokens::default()
+    };
+    let cost =
+        Cost { input: Nanos(tokens.input as i64 * 2500), output: Nanos(tokens.output as i64 * 10_000) };
+    (tokens, cost)
 }
 
 /// The audit data of a short conversation.

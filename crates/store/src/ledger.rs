@@ -1,6 +1,7 @@
 //! The ledger: usage and cost of every call, in rows and in sums per quarter hour and day.
 
 pub(crate) mod booking;
+mod cache_usage;
 pub(crate) mod column;
 mod compaction;
 mod delta;
@@ -26,6 +27,7 @@ use crate::database::{Database, Value};
 use crate::ledger::ledger_writer::LedgerWriter;
 use crate::ledger::spending::Turns;
 
+pub use crate::ledger::cache_usage::CacheUsage;
 pub use crate::ledger::histogram::Histogram;
 pub use crate::ledger::log::{LogPage, LogPlace, LogSlice};
 pub use crate::ledger::recalculate::{Consumed, Recalculated, Repriced};

@@ -47,8 +47,8 @@ pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag, ShardId};
 pub use crate::ledger::spending::{BookingListener, RunSpent, Spent};
 pub use crate::ledger::{
-    Axis, CacheMode, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice, Recalculated,
-    Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageSummary,
+    Axis, CacheMode, CacheUsage, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice,
+    Recalculated, Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageSummary,
 };
 pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};

@@ -25,6 +25,7 @@ const MIGRATIONS: &[Migration] = &[
     ("runs", include_str!("migrations/0010_runs.sql")),
     ("document_tenants", include_str!("migrations/0011_document_tenants.sql")),
     ("rollup_deltas", include_str!("migrations/0012_rollup_deltas.sql")),
+    ("response_cache", include_str!("migrations/0013_response_cache.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.
@@ -105,7 +106,11 @@ fn in_dialect(text: &str, postgres: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use sqlx::SqlStr;
+
     use super::*;
+    use crate::database::sql;
+    use crate::ledger::rollup::{TABLES, Table};
     use crate::testing::{for_each_backend, for_each_database};
 
     #[tokio::test]
@@ -191,6 +196,54 @@ mod tests {
             let (migrated, ()) = tokio::join!(run(&database, Timestamp(2)), committing);
             migrated.unwrap();
             assert!(texts(&database, "SELECT name FROM documents").await.is_empty());
+            database.close().await;
+        })
+        .await;
+    }
+
+    /// Writes of the version before the response cache.
+    const BOOK: &str = "INSERT INTO usage (at, id, request_id, provider_id, model, provider, provider_name, endpoint, \
+         user_path, auth_key_id, cache_type, status, stream, estimated, input, cache_read, cache_write_5m, cache_write_1h, \
+         audio_input, output, reasoning, audio_output, cost_source, duration_us) \
+         VALUES ($1, 'r', '', '', 'm', '', '', '', '/', '', '', 200, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 5)";
+
+    fn sums_before_the_cache(table: &Table, bucket: i64) -> SqlStr {
+        let added = ["saved_cost", "cache_misses"];
+        let names: Vec<String> = table.columns().filter(|name| !added.contains(&name.as_str())).collect();
+        let value = |name: &String| match name.as_str() {
+            "bucket" => bucket.to_string(),
+            name if table.axes.iter().any(|axis| axis.column() == name) => "''".to_owned(),
+            _ => "1".to_owned(),
+        };
+        let values: Vec<String> = names.iter().map(value).collect();
+        sql(format!("INSERT INTO {} ({}) VALUES ({})", table.name, names.join(", "), values.join(", ")))
+    }
+
+    #[tokio::test]
+    async fn rows_and_sums_of_the_version_before_the_cache_have_defaults() {
+        for_each_database(|backend| async move {
+            let database = Database::open(&backend, Duration::from_secs(20)).await.unwrap();
+            let before = MIGRATIONS.iter().position(|(name, _)| *name == "response_cache").unwrap();
+            apply(&database, &MIGRATIONS[..before], Timestamp(1)).await.unwrap();
+            let write = async |number: i64| {
+                database.execute(BOOK, &[number.into()]).await.unwrap();
+                for table in &TABLES {
+                    database.execute(sums_before_the_cache(table, number), &[]).await.unwrap();
+                }
+            };
+            write(900).await;
+            run(&database, Timestamp(2)).await.unwrap();
+            // A process of the version before may still be running.
+            write(1800).await;
+            let count = async |table: &str, condition: &str| -> i64 {
+                let query = sql(format!("SELECT COUNT(*) FROM {table} WHERE {condition}"));
+                database.fetch(query, &[]).await.unwrap()[0].get(0).unwrap()
+            };
+            assert_eq!(count("usage", "saved_cost IS NULL AND cache_miss = 0").await, 2);
+            for table in &TABLES {
+                let unset = count(table.name, "saved_cost = 0 AND cache_misses = 0").await;
+                assert_eq!(unset, 2, "{}", table.name);
+            }
             database.close().await;
         })
         .await;

@@ -130,6 +130,12 @@ impl Example for Option<Cost> {
     }
 }
 
+impl Example for Option<Nanos> {
+    fn example(name: &str) -> Self {
+        Some(Nanos(u32::example(name).into()))
+    }
+}
+
 impl Example for CostSource {
     fn example(_: &str) -> Self {
         Self::ProviderReported

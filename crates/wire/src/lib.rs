@@ -1,5 +1,6 @@
 //! Wire formats, vendors, JSON and event streams as pure functions over bytes: no sockets, no clock, no shared state.
 
+pub mod answer_form;
 pub mod codec;
 pub mod conversation;
 mod count;
@@ -15,6 +16,7 @@ pub mod meter;
 pub mod prompt_texts;
 pub mod provider_error;
 pub mod renames;
+pub mod request_identity;
 pub mod response_facts;
 pub mod splice;
 pub mod sse;

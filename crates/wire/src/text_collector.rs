@@ -28,13 +28,22 @@ pub enum TextKind {
     Signed,
 }
 
-/// The texts of a body so far, and whether it has parts that are not text.
+/// The texts of a body.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BodyTexts {
+    /// The texts in their order. Parts of other types, such as images, are left out.
+    pub parts: Vec<TextPart>,
+    /// Whether the body has parts that cannot be inspected: images, audio, files, documents that are not text, and
+    /// token numbers. State that a provider encrypted for itself does not count.
+    pub has_unreadable_parts: bool,
+}
+
+/// The texts of a body so far.
 ///
 /// Arrays are visited element by element: their scanned objects would take many times their length.
 pub struct TextCollector<'a> {
     body: &'a [u8],
-    parts: Vec<TextPart>,
-    has_unreadable_parts: bool,
+    texts: BodyTexts,
 }
 
 /// Adds the texts of a typed part of a content.
@@ -42,25 +51,21 @@ pub type AddPart<'a> = fn(&mut TextCollector<'a>, Role, &Object);
 
 impl<'a> TextCollector<'a> {
     pub fn new(body: &'a [u8]) -> Self {
-        Self { body, parts: Vec::new(), has_unreadable_parts: false }
+        Self { body, texts: BodyTexts::default() }
     }
 
-    pub fn into_parts(self) -> Vec<TextPart> {
-        self.parts
-    }
-
-    pub fn has_unreadable_parts(&self) -> bool {
-        self.has_unreadable_parts
+    pub fn finish(self) -> BodyTexts {
+        self.texts
     }
 
     /// The number of texts so far.
     pub fn count(&self) -> usize {
-        self.parts.len()
+        self.texts.parts.len()
     }
 
     /// Records that the body has a part whose content cannot be inspected.
     pub fn mark_unreadable(&mut self) {
-        self.has_unreadable_parts = true;
+        self.texts.has_unreadable_parts = true;
     }
 
     /// The value of a member, unless it is absent or null.
@@ -110,7 +115,7 @@ impl<'a> TextCollector<'a> {
             _ if kind == TextKind::Json => kind,
             _ => return,
         };
-        self.parts.push(TextPart { role, kind, value });
+        self.texts.parts.push(TextPart { role, kind, value });
     }
 
     /// Adds a content that is a string, a typed part or an array of them; `part` adds the texts of a part.
@@ -121,7 +126,7 @@ impl<'a> TextCollector<'a> {
     /// Adds an element of a content: a string or a typed part. Other values, such as tokens, are unreadable.
     pub fn add_content_value(&mut self, role: Role, value: Range<usize>, part: AddPart<'a>) {
         match self.body[value.start] {
-            b'"' => self.parts.push(TextPart { role, kind: TextKind::Text, value }),
+            b'"' => self.texts.parts.push(TextPart { role, kind: TextKind::Text, value }),
             b'{' => {
                 if let Some(object) = self.object_at(value) {
                     part(self, role, &object);
@@ -149,7 +154,7 @@ impl<'a> TextCollector<'a> {
             Ok(object) => Some(object),
             Err(ScanError::NotAnObject) => None,
             Err(_) => {
-                self.parts.push(TextPart { role: Role::User, kind: TextKind::Json, value });
+                self.texts.parts.push(TextPart { role: Role::User, kind: TextKind::Json, value });
                 self.mark_unreadable();
                 None
             }

@@ -113,6 +113,10 @@ macro_rules! receipt_fields {
             trace: Option<$crate::receipt::TraceContext> = 40 [detail];
             /// The version of the workflow that applied to the call; none for the managed default.
             workflow_version_id: Option<String> = 41 [opening] [detail] [audit] [entry];
+            /// The cost that an answer from the cache saved; none for other answers, and when its model has no price.
+            saved_cost: Option<$crate::money::Nanos> = 42 [column Nullable saved_cost] [audit];
+            /// True if the cache was searched for an answer and had none.
+            cache_miss: bool = 43 [column NotNull cache_miss] [log];
         }
     };
 }

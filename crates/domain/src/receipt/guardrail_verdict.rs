@@ -22,12 +22,12 @@ pub struct GuardrailVerdict {
     /// The highest score of a text, for guardrails that score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
-    /// Why the guardrail failed.
+    /// The reason why the guardrail failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What a guardrail has inspected.
+/// The subject of an inspection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GuardedSubject {
@@ -50,11 +50,24 @@ impl GuardedSubject {
 pub enum Verdict {
     #[default]
     Allow,
-    /// Something was found that has no effect but this record.
+    /// A finding was recorded and has no other effect.
     Flag,
     /// Texts were changed.
     Redact,
     /// The guardrail failed.
     Error,
     Block,
+}
+
+impl Verdict {
+    /// The name as it is shown, the same as when serialized.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Allow => "allow",
+            Self::Flag => "flag",
+            Self::Redact => "redact",
+            Self::Error => "error",
+            Self::Block => "block",
+        }
+    }
 }

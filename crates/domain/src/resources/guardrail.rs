@@ -74,6 +74,16 @@ pub enum GuardrailMode {
     Monitor,
 }
 
+impl GuardrailMode {
+    /// The name as it is shown, the same as when serialized.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Enforce => "enforce",
+            Self::Monitor => "monitor",
+        }
+    }
+}
+
 /// The verdict when a guardrail fails.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]

@@ -16,7 +16,7 @@ use super::guardrail::Guardrail;
 use super::provider::Provider;
 use crate::fault::{self, Fault};
 
-pub use payload::{GuardrailStep, RoutingOptions, WorkflowFeatures, WorkflowPayload};
+pub use payload::{CacheOptions, GuardrailStep, RoutingOptions, WorkflowFeatures, WorkflowPayload};
 pub use scope::{WorkflowScope, WorkflowScopeType};
 
 const MAX_NAME: usize = 200;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use domain::resources::provider::{Provider, ProviderSource};
 use domain::secret::Secret;
 
+use super::cache::CacheScope;
 use super::declare::declare;
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
@@ -254,6 +255,19 @@ declare! {
     combos: ComboSettings {
         /// Allow combos to be written through the admin API and used in requests.
         enabled: bool = "combos.enabled", "COMBOS_ENABLED", "true";
+    }
+
+    /// Cached answers.
+    cache: CacheSettings {
+        /// Answer identical calls from memory, and send identical calls at the same time to a provider only once.
+        enabled: bool = "cache.enabled", "RESPONSE_CACHE_ENABLED", "false";
+        /// Time that answers are cached.
+        ttl: Duration = "cache.ttl", "RESPONSE_CACHE_TTL", "1h", positive;
+        /// Callers that share cached answers: user_path, key, tenant or global.
+        scope: CacheScope = "cache.scope", "CACHE_SCOPE", "user_path";
+        /// Most memory for cached answers. The answers that were not used for the longest time are removed first.
+        max_bytes: ByteSize = "cache.max_bytes", "RESPONSE_CACHE_MAX_BYTES", "64M",
+            |size| between(size.0, 1 << 20, 1 << 40, "must be from 1M to 1024G");
     }
 
     /// Checks of the texts of calls.

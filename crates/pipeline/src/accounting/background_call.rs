@@ -13,6 +13,7 @@ use crate::accounting::receipt_builder::ReceiptBuilder;
 use crate::accounting::reservation::Reservation;
 use crate::accounting::ticket::Ticket;
 use crate::call::arrival::RequestId;
+use crate::call::cache_use::CacheUse;
 use crate::call::context::CallContext;
 use crate::gateway::Gateway;
 use crate::routing::routes::Deployment;
@@ -80,6 +81,7 @@ impl Ticket {
             holds: Holds::default(),
             audit: AuditTap::off(),
             keeping: None,
+            cache: CacheUse::default(),
         })
     }
 }

@@ -65,7 +65,9 @@ impl Holds {
     /// Replaces the held amounts by the actual usage of the complete receipt.
     pub fn settle(self, receipt: &Receipt) {
         if let Some(permit) = self.permit {
-            permit.settle(&receipt.usage.tokens);
+            // Tokens from the cache do not count against the limits of the key.
+            let tokens = if receipt.is_from_cache() { Tokens::default() } else { receipt.usage.tokens };
+            permit.settle(&tokens);
         }
         if let Some(BudgetHold { hold, history, .. }) = self.budget.into_inner() {
             let output = receipt.usage.tokens.total_output();

@@ -4,8 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use domain::call::Target;
 use domain::canon::Dropped;
 use domain::fault::FaultCode;
+use domain::money::Nanos;
 use domain::principal::Principal;
 use domain::receipt::{Attempt, Receipt};
 use domain::usage::Usage;
@@ -76,6 +78,11 @@ impl ReceiptBuilder {
     /// The target that answered, or that the call was last sent to.
     pub fn deployment(&self) -> Option<&Arc<Deployment>> {
         self.deployment.as_ref()
+    }
+
+    /// The usage of the call, once it is known.
+    pub fn usage(&self) -> Option<&Usage> {
+        self.usage.as_ref()
     }
 
     /// The body of the request as it came.
@@ -216,6 +223,21 @@ impl ReceiptBuilder {
 
     pub fn produced(&mut self, content_bytes: u64) {
         self.content_bytes = content_bytes;
+    }
+
+    /// Records that the cache was searched for an answer and had none.
+    pub fn missed_cache(&mut self) {
+        self.edit(|receipt| receipt.cache_miss = true);
+    }
+
+    /// Records the answer of an earlier call. It has the usage of that call, and costs nothing.
+    pub fn answered_from_cache(&mut self, target: &Target, usage: Usage, saved: Option<Nanos>) {
+        self.served_by(&target.provider_type, &target.instance, &target.model);
+        self.usage = Some(usage);
+        self.edit(|receipt| {
+            receipt.cache_type = "exact".to_owned();
+            receipt.saved_cost = saved;
+        });
     }
 
     /// Records the usage that the provider reported.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
+use domain::money::Cost;
 use domain::receipt::{CostSource, Receipt};
 use domain::usage::Usage;
 use store::ShardId;
@@ -77,7 +78,10 @@ impl Settlement {
             let target = (&*deployment.target.instance, &*deployment.target.model);
             gateway.budgets.prefixes().record(target, &prompt, input);
         }
-        (receipt.cost, receipt.cost_source) = pricing::price_usage(deployment, &receipt.usage);
+        (receipt.cost, receipt.cost_source) = match receipt.is_from_cache() {
+            true => (Some(Cost::default()), CostSource::None),
+            false => pricing::price_usage(deployment, &receipt.usage),
+        };
         if receipt.cost_source == CostSource::ModelPricing {
             receipt.pricing_version = deployment.and_then(Deployment::pricing_version).map(str::to_owned);
         }

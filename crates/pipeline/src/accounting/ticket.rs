@@ -8,7 +8,7 @@ use domain::call::Target;
 use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
 use domain::principal::Principal;
-use domain::receipt::{Attempt, OpeningRef, Receipt};
+use domain::receipt::{Attempt, GuardrailVerdict, OpeningRef, Receipt};
 use domain::usage::Usage;
 use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderValue};
@@ -21,6 +21,7 @@ use crate::accounting::reservation::Reservation;
 use crate::accounting::settlement::Settlement;
 use crate::accounting::stored_response::Keeping;
 use crate::call::arrival::{self, Arrival};
+use crate::call::cache_use::CacheUse;
 use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::call::response_headers::{self, Refused};
@@ -37,6 +38,8 @@ pub struct Ticket {
     pub audit: AuditTap,
     /// Owner and storage of the response, for the Responses API.
     pub(super) keeping: Option<Box<Keeping>>,
+    /// The use of the response cache.
+    pub cache: CacheUse,
 }
 
 impl Ticket {
@@ -70,6 +73,7 @@ impl Ticket {
             holds: Holds::default(),
             audit: AuditTap::open(gateway.policy.audit, arrival),
             keeping: None,
+            cache: CacheUse::default(),
         })
     }
 
@@ -93,6 +97,7 @@ impl Ticket {
             &context.request_id,
             receipt.deployment.as_ref(),
             receipt.attempts(),
+            &self.cache,
             overhead_us,
         );
         if !receipt.dropped.is_empty()
@@ -146,6 +151,12 @@ impl Ticket {
         if !placeholders.is_empty() {
             Arc::make_mut(&mut self.context).set_placeholders(placeholders);
         }
+    }
+
+    /// Records the verdicts of guardrails.
+    pub fn record_verdicts(&mut self, verdicts: Vec<GuardrailVerdict>) {
+        verdicts.iter().for_each(|verdict| self.gateway().metrics.judged(verdict));
+        self.audit.record_verdicts(verdicts);
     }
 
     /// Records the workflow of the call, and stops recording what it switches off.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
 use domain::call::Target;
 use domain::clock::Timestamp;
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use domain::principal::Principal;
 use domain::user_path::UserPath;
 use store::Owner;
@@ -119,14 +119,11 @@ impl CallContext {
     /// Sets the policy of the call, once its targets are known; `target` is the one that it names first.
     pub fn resolve_policy(&mut self, call: &Call, target: &Target, path: &UserPath) -> Result<(), Fault> {
         self.workflow = self.snapshot.workflows.find(&target.instance, &target.model, path).cloned();
-        let policies = self.workflow.as_deref().map(|workflow| {
-            workflow.policies.as_ref().ok_or_else(|| fault::workflow_unavailable(&workflow.id))
-        });
-        let policies = policies.transpose()?;
+        let policies = self.workflow.as_deref().map(ActiveWorkflow::require_policies).transpose()?;
         let payload = policies.map(|policies| &policies.payload);
         self.policy = EffectivePolicy::resolve(&self.gateway.policy, payload, call);
         let guardrails = policies.filter(|_| self.policy.features.guardrails);
-        let guardrails = guardrails.and_then(|policies| policies.guardrails.for_path(path));
+        let guardrails = guardrails.and_then(|policies| policies.guardrails_for(path));
         self.guardrails = guardrails.map(Arc::new);
         self.is_resolved = true;
         Ok(())
@@ -160,8 +157,8 @@ impl CallContext {
 
     /// Whether the answer may not be sent as it is.
     pub fn must_filter_answer(&self) -> bool {
-        let enforced = || self.guardrails().and_then(|guardrails| guardrails.enforced_on_answers());
-        self.placeholders.is_some() || enforced().is_some()
+        let has_placeholders = self.placeholders.is_some();
+        self.guardrails().is_some_and(|guardrails| guardrails.required_for_answer(has_placeholders).is_some())
     }
 
     /// Whether the audit log has the bodies of the call.

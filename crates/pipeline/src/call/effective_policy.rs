@@ -42,6 +42,8 @@ pub struct EffectivePolicy {
     pub response_ttl: Duration,
     /// The lifetime of stored replies to calls with an `Idempotency-Key`.
     pub idempotency_ttl: Duration,
+    /// The lifetime of answers that the call adds to the response cache.
+    pub cache_ttl: Duration,
     /// Whether a budgeted call is refused while the spending cannot be read.
     pub budgets_closed: bool,
 }
@@ -78,6 +80,7 @@ impl EffectivePolicy {
             hedges: policy.hedge_max_share > 0.0,
             response_ttl: policy.response_ttl,
             idempotency_ttl: policy.idempotency_ttl,
+            cache_ttl: policy.cache.ttl,
             budgets_closed: policy.budgets_closed,
         }
     }
@@ -92,9 +95,11 @@ impl EffectivePolicy {
 
     /// The policy with the options of a workflow.
     pub(super) fn for_workflow(self, workflow: &WorkflowPayload) -> Self {
+        let cache_ttl = workflow.cache.and_then(|cache| cache.ttl_seconds);
         Self {
             features: self.features.restricted_by(workflow.features),
             routing: workflow.routing.unwrap_or_default(),
+            cache_ttl: cache_ttl.map_or(self.cache_ttl, Duration::from_secs),
             ..self
         }
     }

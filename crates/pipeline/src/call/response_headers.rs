@@ -6,12 +6,15 @@ use domain::fault::Fault;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::call::arrival::RequestId;
+use crate::call::cache_use::CacheUse;
 use crate::routing::routes::Deployment;
 
 pub const PROVIDER: HeaderName = HeaderName::from_static("x-gateway-provider");
 pub const MODEL: HeaderName = HeaderName::from_static("x-gateway-model");
 pub const ATTEMPTS: HeaderName = HeaderName::from_static("x-gateway-attempts");
 pub const CACHE: HeaderName = HeaderName::from_static("x-gateway-cache");
+/// The short form of [`CACHE`], as other proxies send it.
+pub const X_CACHE: HeaderName = HeaderName::from_static("x-cache");
 pub const OVERHEAD: HeaderName = HeaderName::from_static("x-gateway-overhead-us");
 pub const COST: HeaderName = HeaderName::from_static("x-gateway-cost-usd");
 pub const DROPPED: HeaderName = HeaderName::from_static("x-gateway-dropped-params");
@@ -30,6 +33,7 @@ pub fn headers(
     request_id: &RequestId,
     deployment: Option<&Arc<Deployment>>,
     attempts: usize,
+    cache: &CacheUse,
     overhead_us: u64,
 ) -> HeaderMap {
     let mut headers = HeaderMap::with_capacity(12);
@@ -39,7 +43,7 @@ pub fn headers(
         headers.insert(MODEL, deployment.model_header.clone());
     }
     headers.insert(ATTEMPTS, HeaderValue::from(attempts));
-    headers.insert(CACHE, HeaderValue::from_static("off"));
+    cache.write(&mut headers);
     headers.insert(OVERHEAD, HeaderValue::from(overhead_us));
     headers
 }

@@ -5,12 +5,15 @@ mod tests;
 
 use bytes::{Bytes, BytesMut};
 use domain::call::Target;
-use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
-use serde::{Deserialize, Serialize};
-use store::KeptAnswer;
+use domain::money::{Cost, Nanos};
+use domain::usage::Usage;
+use http::{HeaderMap, HeaderName, StatusCode, header};
 
+use crate::accounting::pricing;
+use crate::accounting::ticket::Ticket;
 use crate::call::response_headers;
 use crate::delivery::reply::{Reply, ReplyBody};
+use crate::services::recorded_answer::{AnswerHead, RecordedAnswer};
 
 /// Headers that also hold for a replayed answer. Time and cost do not.
 static LASTING: [HeaderName; 7] = [
@@ -23,23 +26,77 @@ static LASTING: [HeaderName; 7] = [
     response_headers::DROPPED,
 ];
 
+/// Facts about a complete answer besides its bytes.
+#[derive(Clone, Copy, Default)]
+pub struct AnswerFacts<'a> {
+    /// The target that answered.
+    pub target: Option<&'a Target>,
+    /// The usage that it reported, and the cost of that if it is known.
+    pub usage: Option<&'a Usage>,
+    pub cost: Option<Nanos>,
+    /// The id of a response that is stored for later calls.
+    pub response_id: Option<&'a str>,
+    /// Whether other targets produced parts of it.
+    pub is_resumed: bool,
+    /// Whether a budget lowered the output limit of the request.
+    pub is_clamped: bool,
+    /// Whether it came from the response cache.
+    pub is_from_cache: bool,
+}
+
+impl<'a> AnswerFacts<'a> {
+    pub fn of(ticket: &'a Ticket) -> Self {
+        let (deployment, usage) = (ticket.receipt.deployment(), ticket.receipt.usage());
+        let priced = usage.and_then(|usage| pricing::price_usage(deployment.map(|found| &**found), usage).0);
+        Self {
+            target: deployment.map(|deployment| &deployment.target),
+            usage,
+            cost: priced.map(Cost::total),
+            response_id: ticket.receipt.receipt().and_then(|receipt| receipt.response_id.as_deref()),
+            is_resumed: ticket.receipt.resumed() > 0,
+            is_clamped: ticket.holds.clamped().is_some(),
+            is_from_cache: false,
+        }
+    }
+}
+
 /// Receives the recorded answer; `None` if its body is larger than the limit.
-type OnRecorded = Box<dyn FnOnce(Option<RecordedAnswer>) + Send>;
+type OnRecorded = Box<dyn FnOnce(Option<RecordedAnswer>, &AnswerFacts<'_>) + Send>;
+
+/// A receiver of the recorded answer, and the largest body that it accepts.
+struct Keeper {
+    limit: usize,
+    keep: OnRecorded,
+}
 
 /// Recorder of one answer: a whole body, or the events of a stream. Dropping it before `finish` abandons the
-/// recording: then `keep` is dropped and not called. This is how errors and cut-off answers are left out.
+/// recording: then the receivers are dropped and not called. This is how errors and cut-off answers are left out.
 pub struct AnswerRecorder {
-    keep: OnRecorded,
-    limit: usize,
+    keepers: Vec<Keeper>,
     head: AnswerHead,
-    /// The bytes so far; `None` once they exceed the limit.
+    /// The bytes so far; `None` once they exceed every limit.
     body: Option<BytesMut>,
 }
 
 impl AnswerRecorder {
     /// A recorder that holds at most `limit` bytes and gives the complete answer to `keep`.
-    pub fn new(limit: usize, keep: impl FnOnce(Option<RecordedAnswer>) + Send + 'static) -> Self {
-        Self { keep: Box::new(keep), limit, head: AnswerHead::default(), body: Some(BytesMut::new()) }
+    pub fn new(
+        limit: usize,
+        keep: impl FnOnce(Option<RecordedAnswer>, &AnswerFacts<'_>) + Send + 'static,
+    ) -> Self {
+        let keepers = vec![Keeper { limit, keep: Box::new(keep) }];
+        Self { keepers, head: AnswerHead::default(), body: Some(BytesMut::new()) }
+    }
+
+    /// One recorder for the receivers of two, neither of which has started.
+    pub fn join(first: Option<Box<Self>>, second: Option<Box<Self>>) -> Option<Box<Self>> {
+        match (first, second) {
+            (Some(mut first), Some(second)) => {
+                first.keepers.extend(second.keepers);
+                Some(first)
+            }
+            (first, second) => first.or(second),
+        }
     }
 
     /// Records the status and those headers that hold for a replayed answer, too.
@@ -54,87 +111,40 @@ impl AnswerRecorder {
 
     /// Records the next bytes of the body.
     pub fn push(&mut self, bytes: &Bytes) {
+        let limit = self.keepers.iter().map(|keeper| keeper.limit).max().unwrap_or_default();
         match &mut self.body {
-            Some(body) if body.len() + bytes.len() <= self.limit => body.extend_from_slice(bytes),
+            Some(body) if body.len() + bytes.len() <= limit => body.extend_from_slice(bytes),
             body => *body = None,
         }
     }
 
-    /// Ends the recording of a complete answer, which came from this target.
-    pub fn finish(self, target: Option<&Target>) {
-        let Self { keep, mut head, body, .. } = self;
-        if let Some(target) = target {
-            head.provider = target.provider_type.to_string();
-            head.provider_name = target.instance.to_string();
-            head.model = target.model.to_string();
+    /// Ends the recording of a complete answer.
+    pub fn finish(self, facts: &AnswerFacts<'_>) {
+        let Self { keepers, mut head, body } = self;
+        if let Some(target) = facts.target {
+            head.set_target(target);
         }
-        keep(body.map(|body| RecordedAnswer { head, body: body.freeze() }));
+        // Copied, because a buffer that has grown may be twice as large as its content.
+        let answer = body.map(|body| RecordedAnswer::new(head, Bytes::copy_from_slice(&body)));
+        for Keeper { limit, keep } in keepers {
+            keep(answer.clone().filter(|answer| answer.body().len() <= limit), facts);
+        }
     }
 
     /// Records a complete reply at once. A reply that is still a stream is abandoned.
-    pub fn record_whole(mut self, reply: &Reply, target: Option<&Target>) {
+    pub fn record_whole(mut self, reply: &Reply, facts: &AnswerFacts<'_>) {
         let ReplyBody::Whole { pieces, .. } = &reply.body else { return };
         self.start(reply.status, &reply.headers);
         pieces.iter().for_each(|piece| self.push(piece));
-        self.finish(target);
+        self.finish(facts);
     }
 }
 
-/// The status and headers of a recorded answer, and the target that it came from.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct AnswerHead {
-    /// Absent from answers that earlier versions stored; these had all succeeded.
-    #[serde(default = "ok")]
-    status: u16,
-    headers: Vec<(String, String)>,
-    provider: String,
-    provider_name: String,
-    model: String,
-}
-
-fn ok() -> u16 {
-    StatusCode::OK.as_u16()
-}
-
-/// A complete answer as it was sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RecordedAnswer {
-    head: AnswerHead,
-    body: Bytes,
-}
-
-impl RecordedAnswer {
-    /// The target that produced the answer; its names are empty if none is known.
-    pub fn target(&self) -> Target {
-        let AnswerHead { provider, provider_name, model, .. } = &self.head;
-        Target {
-            instance: provider_name.as_str().into(),
-            provider_type: provider.as_str().into(),
-            model: model.as_str().into(),
-        }
-    }
-
-    /// The same answer once more. Headers about the new call are added by the caller.
-    pub fn replay(self) -> Reply {
-        let read = |(name, value): &(String, String)| {
-            Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
-        };
-        Reply {
-            status: StatusCode::from_u16(self.head.status).unwrap_or(StatusCode::OK),
-            headers: self.head.headers.iter().filter_map(read).collect(),
-            body: ReplyBody::whole(vec![self.body]),
-        }
-    }
-
-    /// The stored form of the answer.
-    pub fn into_stored(self) -> Option<KeptAnswer> {
-        let head = serde_json::to_string(&self.head).ok()?;
-        Some(KeptAnswer { head, body: self.body })
-    }
-
-    /// Reads an answer back; `None` if it cannot be read.
-    pub fn from_stored(KeptAnswer { head, body }: KeptAnswer) -> Option<Self> {
-        let head = serde_json::from_str(&head).ok()?;
-        Some(Self { head, body })
+/// The same answer once more. Headers about the new call are added by the caller.
+pub fn replay(answer: &RecordedAnswer) -> Reply {
+    Reply {
+        status: answer.status(),
+        headers: answer.headers(),
+        body: ReplyBody::whole(vec![answer.body().clone()]),
     }
 }

@@ -11,15 +11,17 @@ use domain::canon::Reply as CanonReply;
 use domain::fault::{self, Fault};
 use domain::usage::{Untold, Usage};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use wire::codec::{self, EchoedRequest, Native, Rendering, Served};
+use wire::codec::{self, Native, Served};
 
 use crate::accounting::loss::Loss;
 use crate::accounting::stored_response;
 use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
+use crate::call::cache_use::CacheUse;
 use crate::call::response_headers::{self, Refused};
-use crate::delivery::answer_recorder::AnswerRecorder;
+use crate::delivery::answer_recorder::{AnswerFacts, AnswerRecorder};
 use crate::delivery::event_stream::EventStream;
+use crate::delivery::replay;
 use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::Answer;
 use crate::gateway::Gateway;
@@ -41,6 +43,7 @@ pub async fn whole(answering: Answering, recorder: Option<Box<AnswerRecorder>>) 
             Ok(pass_on(ticket, native, bytes, &answer, recorder).await)
         }
         Ok(Answer::Translated(translation, reply)) => render(ticket, *translation, reply, recorder).await,
+        Ok(Answer::Replayed(replayed)) => Ok(replay::reply(ticket, *replayed, recorder).await),
         Ok(Answer::Stream(_)) => Err(ticket.refuse(fault::internal_error())),
         Err(fault) => Err(ticket.refuse(fault)),
     }
@@ -48,9 +51,21 @@ pub async fn whole(answering: Answering, recorder: Option<Box<AnswerRecorder>>) 
 
 /// The headers and the heartbeat interval of a response that starts before a target has answered.
 pub struct EarlyReply {
-    pub heartbeat: Duration,
-    pub account: Option<Account>,
-    pub clamped: Option<HeaderValue>,
+    heartbeat: Duration,
+    account: Option<Account>,
+    clamped: Option<HeaderValue>,
+    cache: CacheUse,
+}
+
+impl EarlyReply {
+    pub fn of(ticket: &Ticket) -> Self {
+        Self {
+            heartbeat: ticket.context.policy().stream_heartbeat,
+            account: ticket.holds.account(),
+            clamped: ticket.holds.clamped(),
+            cache: ticket.cache.clone(),
+        }
+    }
 }
 
 /// Waits for content up to the heartbeat interval. Then the headers are sent alone, and everything that follows, errors
@@ -70,6 +85,7 @@ pub async fn stream(
             ticket.audit.heads(&headers);
             Ok(events(headers, EventStream::flowing(*flow, ticket), recorder))
         }
+        Ok((ticket, Ok(Answer::Replayed(replayed)))) => Ok(replay::reply(ticket, *replayed, recorder).await),
         Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
         Err(_) => {
@@ -80,6 +96,7 @@ pub async fn stream(
                 limits.write(&mut headers);
             }
             headers.extend(early.clamped.map(|clamped| (response_headers::CLAMPED, clamped)));
+            early.cache.write(&mut headers);
             let format = arrival.surface.format();
             let stream = EventStream::waiting(answering, format, gateway.clone(), early.heartbeat);
             Ok(events(headers, stream, recorder))
@@ -88,7 +105,6 @@ pub async fn stream(
 }
 
 fn events(mut headers: HeaderMap, mut stream: EventStream, recorder: Option<Box<AnswerRecorder>>) -> Reply {
-    headers.insert(response_headers::CACHE, HeaderValue::from_static("off"));
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
     let status = StatusCode::OK;
@@ -164,13 +180,8 @@ async fn render(
     }
     let rendered = ticket.gateway().with_bytes(length as usize, move || {
         let recorded = match recorded {
-            RecordedReply::AsSent => None,
-            RecordedReply::Omitted => None,
-            RecordedReply::Changed(answer) => {
-                // Without the request, which the Responses format repeats: it is recorded by itself.
-                let request = EchoedRequest::default();
-                Some(client.render(&answer, &mut Rendering { request, ..rendering.clone() }))
-            }
+            RecordedReply::AsSent | RecordedReply::Omitted => None,
+            RecordedReply::Changed(answer) => Some(client.render(&answer, &mut rendering.without_request())),
         };
         (client.render(&answer, &mut rendering), recorded)
     });
@@ -201,7 +212,7 @@ async fn inspect_answer(
         Ok(inspected) => inspected,
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    ticket.audit.record_verdicts(verdicts);
+    ticket.record_verdicts(verdicts);
     if let RecordedReply::Omitted = recorded {
         ticket.audit.omit_answer();
     }
@@ -256,12 +267,12 @@ async fn finish(
 /// Records the reply for repeated calls. The response will be billed, whether or not the client waits for that.
 fn record(recorder: Option<Box<AnswerRecorder>>, reply: &Reply, ticket: &Ticket) {
     if let Some(recorder) = recorder {
-        recorder.record_whole(reply, ticket.receipt.deployment().map(|deployment| &deployment.target));
+        recorder.record_whole(reply, &AnswerFacts::of(ticket));
     }
 }
 
 /// Records the reply for the audit log.
-fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
+pub fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
     if ticket.audit.is_on() {
         ticket.audit.heads(headers);
         pieces.iter().for_each(|piece| ticket.audit.record_response(piece));

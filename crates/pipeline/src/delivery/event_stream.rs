@@ -16,8 +16,9 @@ use wire::codec::Broken;
 use wire::formats;
 
 use crate::accounting::ticket::Ticket;
-use crate::delivery::answer_recorder::AnswerRecorder;
+use crate::delivery::answer_recorder::{AnswerFacts, AnswerRecorder};
 use crate::delivery::commit::Answering;
+use crate::delivery::replay;
 use crate::dispatch::{self, Answer};
 use crate::gateway::Gateway;
 use crate::responses::background;
@@ -171,6 +172,11 @@ impl EventStream {
                 flow.record(ticket.audit.recording());
                 Phase::Flowing(flow, ticket)
             }
+            Ok(Answer::Replayed(replayed)) => {
+                let recorder = self.recorder.take();
+                self.pending_bytes = Some(replay::settle_stream(&mut ticket, *replayed, recorder));
+                Phase::Closed(None)
+            }
             Ok(_) => self.end_unanswered(ticket, format, &fault::internal_error()),
             Err(fault) => self.end_unanswered(ticket, format, &fault),
         };
@@ -252,7 +258,7 @@ impl EventStream {
     fn finish_recording(&mut self, flow: &UpstreamStream, ticket: &Ticket) {
         let Some(mut recorder) = self.recorder.take().filter(|_| !flow.has_failed()) else { return };
         flow.left().chain(&self.pending_bytes).for_each(|bytes| recorder.push(bytes));
-        recorder.finish(ticket.receipt.deployment().map(|deployment| &deployment.target));
+        recorder.finish(&AnswerFacts::of(ticket));
     }
 
     /// Polls the timer, which serves both the heartbeat and the idle timeout. It is created when the stream first has

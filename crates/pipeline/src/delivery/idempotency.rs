@@ -13,8 +13,9 @@ use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::receive::Call;
 use crate::call::response_headers;
-use crate::delivery::answer_recorder::{AnswerRecorder, RecordedAnswer};
+use crate::delivery::answer_recorder::{self, AnswerRecorder};
 use crate::delivery::reply::Reply;
+use crate::services::recorded_answer::RecordedAnswer;
 
 /// The name of the header in error messages.
 const KEY: &str = "Idempotency-Key";
@@ -73,7 +74,7 @@ async fn claim_key(key: &str, arrival: &Arrival, call: &Call, ticket: &Ticket) -
 /// The recorder of a call's answer, which it stores under the claimed key. If it is dropped before the answer is
 /// complete, so is the claim, and the key is free for the next attempt.
 fn recorder(claim: Claim, ttl: Duration) -> AnswerRecorder {
-    AnswerRecorder::new(LARGEST_ANSWER, move |answer| {
+    AnswerRecorder::new(LARGEST_ANSWER, move |answer, _| {
         claim.keep(answer.and_then(RecordedAnswer::into_stored), ttl);
     })
 }
@@ -119,10 +120,10 @@ fn digest(parts: &[&[u8]]) -> String {
 }
 
 /// The reply of the first call. The repeated call has its own receipt, and costs nothing.
-pub fn replay(mut ticket: Box<Ticket>, answer: RecordedAnswer) -> Reply {
+pub fn replay(mut ticket: Box<Ticket>, answer: &RecordedAnswer) -> Reply {
     let overhead_us = ticket.first_byte();
     let target = answer.target();
-    let mut reply = answer.replay();
+    let mut reply = answer_recorder::replay(answer);
     let headers = &mut reply.headers;
     headers.insert(response_headers::REQUEST_ID, ticket.context.request_id.header());
     headers.insert(response_headers::OVERHEAD, HeaderValue::from(overhead_us));

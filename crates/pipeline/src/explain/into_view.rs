@@ -14,12 +14,14 @@ use serde_json::value::RawValue;
 use wire::vendors::Vendor;
 
 use super::view::{
-    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, ExplainedGuardrails, ExplainedWorkflow,
-    LimitView, PrincipalView, Refusal, RequestView, UpstreamRequest,
+    BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, ExplainedCache, ExplainedGuardrails,
+    ExplainedWorkflow, LimitView, PrincipalView, Refusal, RequestView, UpstreamRequest,
 };
 use crate::accounting::reservation::Reservation;
 use crate::budgets::{Clamp, Headroom};
+use crate::cache::CachePreview;
 use crate::call::arrival::Arrival;
+use crate::call::cache_use::MissReason;
 use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::dispatch::{Dialect, DryRun, RequestPreview, TargetOutlook};
@@ -49,6 +51,17 @@ pub fn workflow(context: &CallContext) -> Option<ExplainedWorkflow> {
     let workflow = context.workflow()?;
     let effective_features = context.gateway().features().restricted_by(context.policy().features);
     Some(ExplainedWorkflow { id: workflow.id.clone(), effective_features })
+}
+
+/// The verdict of the response cache.
+pub fn cache(preview: CachePreview) -> ExplainedCache {
+    ExplainedCache {
+        status: preview.status.as_str(),
+        miss_reason: preview.miss_reason.map(MissReason::as_str),
+        key: preview.key,
+        ttl_seconds: preview.ttl.as_secs(),
+        guardrails_hash: preview.guardrails_hash,
+    }
 }
 
 /// The guardrails that apply to a call, with their verdicts on the request.

@@ -19,6 +19,8 @@ pub struct Explanation {
     pub workflow: Option<ExplainedWorkflow>,
     /// The guardrails that would apply; null without any.
     pub guardrails: Option<ExplainedGuardrails>,
+    /// The verdict of the response cache; null if it is off.
+    pub cache: Option<ExplainedCache>,
     /// In the order in which they would be tried.
     pub candidates: Option<Vec<Candidate>>,
     /// The limits of the key that would make the call; null without any.
@@ -53,6 +55,20 @@ pub struct ExplainedGuardrails {
     pub answer: Vec<String>,
     /// The names of those that would redact the audit log.
     pub record: Vec<String>,
+}
+
+/// The verdict of the response cache. A call that it answers is sent to no target.
+#[derive(Serialize, ToSchema)]
+pub struct ExplainedCache {
+    /// hit-exact, miss or bypass
+    pub status: &'static str,
+    /// disabled, not_cacheable, bypass, not_found or expired; null for a hit.
+    pub miss_reason: Option<&'static str>,
+    /// Null if the call is not cacheable.
+    pub key: Option<String>,
+    pub ttl_seconds: u64,
+    /// A hash of the guardrails of the workflow; part of the key.
+    pub guardrails_hash: String,
 }
 
 /// An output bound that was lowered.
@@ -216,6 +232,7 @@ impl Explanation {
             resolution: None,
             workflow: None,
             guardrails: None,
+            cache: None,
             candidates: None,
             limits: None,
             decision: Decision::default(),

@@ -1,4 +1,4 @@
-//! The content of one block of an answer on its way through all steps.
+//! The inspection of one block of an answer by the guardrails of all steps.
 
 use domain::canon::{Block, Content, Delta, Role};
 use domain::fault::Fault;
@@ -32,13 +32,16 @@ impl ContentKind {
         }
     }
 
-    pub fn of_content(content: &Content, is_json: bool) -> Option<Self> {
+    /// The kind and the text of a part of a whole answer.
+    pub fn of_content(content: &mut Content, is_json: bool) -> Option<(Self, &mut String)> {
         match content {
-            Content::Text(_) if is_json => Some(Self::JsonText),
-            Content::Text(_) | Content::Refusal(_) => Some(Self::Text),
-            Content::Thinking(_) => Some(Self::Thinking),
-            Content::ToolCall(call) if call.custom => Some(Self::CustomInput),
-            Content::ToolCall(_) => Some(Self::Arguments),
+            Content::Text(text) => Some((if is_json { Self::JsonText } else { Self::Text }, text)),
+            Content::Refusal(text) => Some((Self::Text, text)),
+            Content::Thinking(thinking) => Some((Self::Thinking, &mut thinking.text)),
+            Content::ToolCall(call) => {
+                let kind = if call.custom { Self::CustomInput } else { Self::Arguments };
+                Some((kind, &mut call.arguments))
+            }
             _ => None,
         }
     }
@@ -52,11 +55,11 @@ impl ContentKind {
     }
 }
 
+/// A block during its inspection.
 pub struct AnswerBlock {
     kind: ContentKind,
     /// One for each step.
     streams: Vec<StepStream>,
-    is_withheld: bool,
 }
 
 enum StepStream {
@@ -71,14 +74,14 @@ impl AnswerBlock {
             ContentKind::Arguments | ContentKind::JsonText => StepStream::Json(JsonStream::new(states)),
             _ => StepStream::Text(TextStream::new(states, Role::Assistant, on_finding)),
         };
-        Self { kind, streams: steps.iter().map(stream).collect(), is_withheld: false }
+        Self { kind, streams: steps.iter().map(stream).collect() }
     }
 
     pub fn kind(&self) -> ContentKind {
         self.kind
     }
 
-    /// Takes content and returns what is decided.
+    /// Takes content and returns the part that is decided.
     pub fn push(&mut self, text: &str, steps: &mut [Vec<GuardrailState>]) -> Result<String, Fault> {
         let mut text = text.to_owned();
         for (stream, states) in self.streams.iter_mut().zip(steps) {
@@ -86,7 +89,6 @@ impl AnswerBlock {
             stream.push(&text, states, &mut output)?;
             text = output;
         }
-        self.note_withheld();
         Ok(text)
     }
 
@@ -101,11 +103,10 @@ impl AnswerBlock {
             stream.finish(states, &mut output)?;
             text = output;
         }
-        self.note_withheld();
         Ok(text)
     }
 
-    /// Drops held content: what continues the block begins with it again.
+    /// Drops held content: the continuation of the block starts with it again.
     pub fn drop_held(&mut self, steps: &[Vec<GuardrailState>]) {
         for (stream, states) in self.streams.iter_mut().zip(steps) {
             match stream {
@@ -117,12 +118,7 @@ impl AnswerBlock {
 
     /// Whether the block is incomplete because the rest of it is left out.
     pub fn is_withheld(&self) -> bool {
-        self.is_withheld
-    }
-
-    fn note_withheld(&mut self) {
-        let withholds = |stream: &StepStream| matches!(stream, StepStream::Text(text) if text.is_withheld());
-        self.is_withheld |= self.streams.iter().any(withholds);
+        self.streams.iter().any(|stream| matches!(stream, StepStream::Text(text) if text.is_withheld()))
     }
 }
 

@@ -1,5 +1,5 @@
-//! Everything that is done to an answer before it is sent: its inspection, its record for the audit log, and the
-//! restoration of placeholders, in this order.
+//! The processing of an answer before it is sent: its inspection, its record for the audit log, and the restoration of
+//! placeholders, in this order.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::answer_record::AnswerRecord;
 use super::placeholder_restorer::PlaceholderRestorer;
 use super::plan::CallGuardrails;
 
-/// The changes to one answer.
+/// Inspects one answer, records it and restores placeholders in it.
 pub struct AnswerFilter {
     inspector: AnswerInspector,
     /// Redacts the record, if that differs from what is sent.
@@ -96,7 +96,7 @@ impl AnswerFilter {
         !self.inspector.is_json()
     }
 
-    /// Drops text that is held back: the stream broke off, and what continues it begins with this text again.
+    /// Drops text that is held back: the stream broke off, and its continuation starts with this text again.
     pub fn drop_held(&mut self) {
         self.inspector.drop_held();
     }

@@ -100,14 +100,13 @@ impl AnswerInspector {
     /// Inspects a whole answer and changes it in place.
     pub fn inspect_reply(&mut self, reply: &mut Reply) -> Result<(), Fault> {
         for part in &mut reply.parts {
-            let Some(kind) = ContentKind::of_content(&part.content, self.is_json) else {
-                if let Content::Foreign { value, .. } = &mut part.content {
-                    *value = self.inspect_value(value.take())?;
-                }
+            if let Content::Foreign { value, .. } = &mut part.content {
+                *value = self.inspect_value(value.take())?;
+            }
+            let Some((kind, text)) = ContentKind::of_content(&mut part.content, self.is_json) else {
                 continue;
             };
             let mut block = AnswerBlock::new(kind, &self.steps);
-            let Some(text) = text_of(&mut part.content) else { continue };
             let mut inspected = block.push(text, &mut self.steps)?;
             inspected.push_str(&block.finish(&mut self.steps)?);
             *text = inspected;
@@ -123,12 +122,11 @@ impl AnswerInspector {
         let mut text = value.to_string();
         let mut is_changed = false;
         for states in &mut self.steps {
-            for state in states.iter_mut() {
-                let changed = state.inspect_json(Role::Assistant, &text, &mut PlaceholderMap::default());
-                if let Some(changed) = changed.filter(|_| state.replaces()) {
-                    text = changed;
-                    is_changed = true;
-                }
+            let map = &mut PlaceholderMap::default();
+            let changed = GuardrailState::inspect_json_in_order(states, Role::Assistant, &text, map);
+            if let Some(changed) = changed {
+                text = changed;
+                is_changed = true;
             }
             if let Some(fault) = GuardrailState::fault_of(states) {
                 return Err(fault);
@@ -143,16 +141,6 @@ impl AnswerInspector {
     /// The verdicts so far.
     pub fn verdicts(&self) -> Vec<GuardrailVerdict> {
         self.steps.iter().flatten().map(GuardrailState::verdict).collect()
-    }
-}
-
-/// The text of a part that is inspected.
-fn text_of(content: &mut Content) -> Option<&mut String> {
-    match content {
-        Content::Text(text) | Content::Refusal(text) => Some(text),
-        Content::Thinking(thinking) => Some(&mut thinking.text),
-        Content::ToolCall(call) => Some(&mut call.arguments),
-        _ => None,
     }
 }
 

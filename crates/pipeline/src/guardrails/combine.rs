@@ -10,10 +10,21 @@ pub struct TextEdit {
 }
 
 /// Combines the edits of guardrails, given in their order, into edits from left to right without overlaps. Where edits
-/// overlap, those of the first guardrail stand, and what they leave of the others is replaced by their own text: no part
-/// of a finding remains.
+/// overlap, those of the first guardrail are kept, and the rest of the others gets their own replacements: no part of a
+/// finding remains.
 pub fn combine(edits: impl IntoIterator<Item = Vec<TextEdit>>) -> Vec<TextEdit> {
     edits.into_iter().reduce(merge).unwrap_or_default()
+}
+
+/// A text with the combined edits of guardrails; `None` if there are none.
+pub fn apply_edits(text: &str, edits: impl IntoIterator<Item = Vec<TextEdit>>) -> Option<String> {
+    let edits = combine(edits);
+    if edits.is_empty() {
+        return None;
+    }
+    let mut edited = String::with_capacity(text.len());
+    write_edited(text, 0, 0..text.len(), &edits, &mut edited);
+    Some(edited)
 }
 
 /// Merges two lists of edits, each from left to right without overlaps. The first one takes precedence.
@@ -62,9 +73,7 @@ mod tests {
             replacement: (*replacement).to_owned(),
         };
         let edits = edits.iter().map(|own| own.iter().map(edit).collect::<Vec<_>>());
-        let mut output = String::new();
-        write_edited(text, 0, 0..text.len(), &combine(edits), &mut output);
-        output
+        apply_edits(text, edits).unwrap_or_else(|| text.to_owned())
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub struct CompiledGuardrail {
     pub(super) check: Check,
 }
 
-/// What a guardrail does with texts.
+/// The operation of a guardrail: an edit of the instructions, a search, a score or a length limit.
 pub(super) enum Check {
     SystemPrompt(SystemPromptConfig),
     Find(Finder),
@@ -54,7 +54,7 @@ pub(super) enum Replacement {
     Reversible,
 }
 
-/// A score of attempts to change the model's instructions.
+/// The scoring of texts for prompt injection.
 pub(super) struct InjectionCheck {
     pub rules: &'static InjectionRules,
     pub sensitivity: injection::Sensitivity,
@@ -114,7 +114,7 @@ impl CompiledGuardrail {
         self.is_enforced() && matches!(&self.check, Check::Find(finder) if finder.action == reversible)
     }
 
-    /// Whether what cannot be inspected is blocked.
+    /// Whether it blocks content that cannot be inspected.
     pub(super) fn blocks_unreadable(&self) -> bool {
         self.is_enforced() && self.document.on_unreadable == OnUnreadable::Block
     }

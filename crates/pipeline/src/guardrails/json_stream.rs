@@ -7,7 +7,8 @@ use domain::fault::{self, Fault};
 
 use super::state::GuardrailState;
 
-/// JSON text on its way through one step. Its guardrails inspect it one after the other, in the order of their names.
+/// JSON text during its inspection by one step. The guardrails inspect it one after the other, in the order of their
+/// names.
 pub struct JsonStream {
     searches: Vec<Search>,
 }
@@ -32,7 +33,7 @@ impl JsonStream {
         Self { searches: states.iter().enumerate().filter_map(search).collect() }
     }
 
-    /// Takes a fragment and appends what is decided to the output.
+    /// Takes a fragment and appends the decided text to the output.
     pub fn push(
         &mut self,
         fragment: &str,

@@ -37,14 +37,13 @@ impl PlaceholderRestorer {
     /// Restores a whole answer in place.
     pub fn restore_reply(&self, reply: &mut Reply) {
         for part in &mut reply.parts {
-            let target = ContentKind::of_content(&part.content, self.is_json).and_then(target);
-            match (&mut part.content, target) {
-                (Content::Text(text) | Content::Refusal(text), Some(target)) => {
-                    self.restore_text(text, target)
-                }
-                (Content::ToolCall(call), Some(target)) => self.restore_text(&mut call.arguments, target),
-                (Content::Foreign { value, .. }, _) => self.restore_value(value),
-                _ => {}
+            if let Content::Foreign { value, .. } = &mut part.content {
+                self.restore_value(value);
+            }
+            if let Some((kind, text)) = ContentKind::of_content(&mut part.content, self.is_json)
+                && let Some(target) = target(kind)
+            {
+                self.restore_text(text, target);
             }
         }
     }

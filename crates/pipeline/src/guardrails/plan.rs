@@ -58,7 +58,7 @@ impl GuardrailPlan {
     }
 }
 
-/// The guardrails of one call, by what they inspect.
+/// The guardrails of one call: those of its request, of its answer and of its record.
 #[derive(Clone)]
 pub struct CallGuardrails {
     pub request: Vec<Step>,
@@ -74,7 +74,7 @@ impl CallGuardrails {
     }
 
     /// The name of a guardrail whose verdict on the answer has an effect.
-    pub fn enforced_on_answers(&self) -> Option<&str> {
+    fn enforced_on_answers(&self) -> Option<&str> {
         let enforced = |guardrail: &&Arc<CompiledGuardrail>| guardrail.is_enforced();
         self.answer.iter().flatten().find(enforced).map(|guardrail| guardrail.name())
     }
@@ -89,6 +89,12 @@ impl CallGuardrails {
         names(&self.record)
     }
 
+    /// The name of a guardrail without which the answer may not be sent: its verdict has an effect, or the request has
+    /// placeholders and they are restored in the answer.
+    pub fn required_for_answer(&self, has_placeholders: bool) -> Option<&str> {
+        self.enforced_on_answers().or_else(|| self.restoring().filter(|_| has_placeholders))
+    }
+
     /// The name of a guardrail that blocks calls that cannot be inspected.
     pub fn blocking_unreadable(&self) -> Option<&str> {
         let blocks = |guardrail: &&Arc<CompiledGuardrail>| guardrail.blocks_unreadable();
@@ -97,7 +103,7 @@ impl CallGuardrails {
     }
 
     /// The name of a guardrail whose placeholders are restored in the answer.
-    pub fn restoring(&self) -> Option<&str> {
+    fn restoring(&self) -> Option<&str> {
         let restores = |guardrail: &&Arc<CompiledGuardrail>| guardrail.is_reversible();
         self.request.iter().flatten().find(restores).map(|guardrail| guardrail.name())
     }
@@ -111,7 +117,7 @@ fn names(steps: &[Step]) -> Vec<String> {
     steps.iter().flatten().map(|guardrail| guardrail.name().to_owned()).collect()
 }
 
-/// The key of reversible placeholders: the same for all calls of one caller, and no other's.
+/// The key of a caller's reversible placeholders: the same for all of its calls, and different for other callers.
 pub fn scope_key(secret: &[u8; 32], owner: &Owner) -> ScopeKey {
     let mut block = [0; 64];
     block[..32].copy_from_slice(secret);

@@ -1,7 +1,5 @@
 //! The inspection of a request: its texts are searched and edited in the body, step by step.
 
-use std::borrow::Cow;
-
 use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
 use bytes::Bytes;
 use domain::call::Surface;
@@ -10,15 +8,15 @@ use domain::fault::Fault;
 use domain::json::quote;
 use domain::receipt::{GuardedSubject, GuardrailVerdict, Verdict};
 use wire::splice::{self, Patch};
-use wire::text_parts::{self, TextKind, TextPart};
+use wire::text_parts::{self, BodyTexts, TextKind, TextPart};
 use wire::{json, system_prompt};
 
-use super::combine::{combine, write_edited};
+use super::combine::apply_edits;
 use super::compiled::Check;
 use super::plan::Step;
 use super::state::GuardrailState;
 
-/// A request as it came.
+/// A request before its inspection.
 pub struct RequestToInspect {
     pub surface: Surface,
     pub body: Bytes,
@@ -33,7 +31,7 @@ pub struct RequestInspection {
     pub verdicts: Vec<GuardrailVerdict>,
     /// The changed body, also of a request that is refused.
     pub body: Option<Bytes>,
-    /// Whether a guardrail failed, so that the body may contain what it would have replaced.
+    /// Whether a guardrail failed, so that the body may contain values that it would have replaced.
     has_failed: bool,
     /// The changes, or the fault that refuses the request.
     pub outcome: Result<RequestChanges, Fault>,
@@ -55,7 +53,7 @@ pub struct RequestChanges {
     pub placeholders: PlaceholderMap,
 }
 
-/// Inspects a request. Pure: explain runs it without a call.
+/// Inspects a request. Has no side effects, so that explain can run it without a call.
 pub fn inspect_request(steps: &[Step], request: RequestToInspect, key: &ScopeKey) -> RequestInspection {
     let RequestToInspect { surface, body, history, edits_signed } = request;
     let mut inspector = Inspector {
@@ -103,17 +101,15 @@ impl Inspector {
     fn inspect_texts(&mut self, states: &mut [GuardrailState]) -> Result<(), Fault> {
         let Self { surface, body, history, edits_signed, is_changed, changes, .. } = self;
         let object = json::scan(body)?;
-        let has_unreadable_items = |items: &Bytes| text_parts::has_unreadable_items(items);
-        if text_parts::has_unreadable_parts(*surface, body, &object)
-            || history.iter().any(has_unreadable_items)
-        {
+        let texts = text_parts::request_texts(*surface, body, &object);
+        let turn_texts: Vec<BodyTexts> = history.iter().map(|items| text_parts::item_texts(items)).collect();
+        if texts.has_unreadable_parts || turn_texts.iter().any(|texts| texts.has_unreadable_parts) {
             states.iter_mut().for_each(GuardrailState::record_unreadable);
         }
         let mut editor =
             TextEditor { states, placeholders: &mut changes.placeholders, edits_signed: *edits_signed };
-        let texts = text_parts::request_texts(*surface, body, &object);
-        let edited = editor.edit(body, &texts);
-        let turns = history.iter().map(|items| editor.edit(items, &text_parts::item_texts(items)));
+        let edited = editor.edit(body, &texts.parts);
+        let turns = history.iter().zip(&turn_texts).map(|(items, texts)| editor.edit(items, &texts.parts));
         let turns: Vec<Option<Bytes>> = turns.collect();
         if let Some(edited) = edited {
             *body = edited;
@@ -198,27 +194,10 @@ impl TextEditor<'_> {
                 edits.push(found);
             }
         }
-        let edits = combine(edits);
-        if edits.is_empty() {
-            return None;
-        }
-        let mut edited = String::with_capacity(text.len());
-        write_edited(text, 0, 0..text.len(), &edits, &mut edited);
-        Some(edited)
+        apply_edits(text, edits)
     }
 
-    /// Inspects JSON text. Its guardrails inspect it one after the other, as in answers.
     fn inspect_json(&mut self, json: &str, role: Role) -> Option<String> {
-        let mut text = Cow::Borrowed(json);
-        for state in self.states.iter_mut() {
-            let changed = state.inspect_json(role, &text, self.placeholders);
-            if let Some(changed) = changed.filter(|_| state.replaces()) {
-                text = Cow::Owned(changed);
-            }
-        }
-        match text {
-            Cow::Owned(text) => Some(text),
-            Cow::Borrowed(_) => None,
-        }
+        GuardrailState::inspect_json_in_order(self.states, role, json, self.placeholders)
     }
 }

@@ -6,7 +6,7 @@ use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
 use domain::canon::Role;
 use domain::receipt::{GuardedSubject, GuardrailVerdict};
 
-use super::combine::{combine, write_edited};
+use super::combine::apply_edits;
 use super::compiled::{Check, CompiledGuardrail};
 use super::state::GuardrailState;
 
@@ -29,18 +29,17 @@ pub struct TestResult {
 impl CompiledGuardrail {
     /// Inspects a sample text, whatever the direction and mode of the guardrail.
     pub fn test(self: &Arc<Self>, sample: &Sample<'_>) -> TestResult {
-        // Placeholders of a test stand for nothing, so their key is of no importance.
+        // Placeholders of a test are never restored, so that any key will do.
         let mut state = GuardrailState::new(self, sample.subject, &ScopeKey::new(&[0; 32]));
         let edits = state.inspect_text(sample.role, sample.text, &mut PlaceholderMap::default());
-        let mut text = None;
-        if let Check::SystemPrompt(config) = &self.check {
-            state.record_change();
-            text = Some(config.content.clone());
-        } else if !edits.is_empty() && state.finds_to_replace() {
-            let mut edited = String::new();
-            write_edited(sample.text, 0, 0..sample.text.len(), &combine([edits]), &mut edited);
-            text = Some(edited);
-        }
+        let text = match &self.check {
+            Check::SystemPrompt(config) => {
+                state.record_change();
+                Some(config.content.clone())
+            }
+            _ if state.finds_to_replace() => apply_edits(sample.text, [edits]),
+            _ => None,
+        };
         let rules = state.rules().iter().map(|rule| (*rule).to_owned()).collect();
         TestResult { verdict: state.verdict(), text, rules }
     }

@@ -76,7 +76,7 @@ impl GuardrailState {
         self.guardrail.is_enforced() && self.finds_to_replace()
     }
 
-    /// Whether findings are to be replaced. In records they always are: nothing can be blocked there any more.
+    /// Whether an enforced guardrail replaces findings. Those in records always are: a record cannot be blocked.
     pub fn finds_to_replace(&self) -> bool {
         match &self.guardrail.check {
             Check::Find(finder) => {
@@ -160,8 +160,26 @@ impl GuardrailState {
         }
     }
 
+    /// Inspects a JSON text with the guardrails of a step, one after the other in the order of their names. Returns it
+    /// with its findings replaced, if that changes it.
+    pub fn inspect_json_in_order(
+        states: &mut [Self],
+        role: Role,
+        json: &str,
+        map: &mut PlaceholderMap,
+    ) -> Option<String> {
+        let mut changed: Option<String> = None;
+        for state in states {
+            let found = state.inspect_json(role, changed.as_deref().unwrap_or(json), map);
+            if found.is_some() && state.replaces() {
+                changed = found;
+            }
+        }
+        changed
+    }
+
     /// Inspects a JSON text. Returns it with its findings replaced, if that changes it.
-    pub fn inspect_json(&mut self, role: Role, json: &str, map: &mut PlaceholderMap) -> Option<String> {
+    fn inspect_json(&mut self, role: Role, json: &str, map: &mut PlaceholderMap) -> Option<String> {
         self.measure(role, json);
         let detector = self.finder(role)?.detector.clone();
         let before = self.findings();

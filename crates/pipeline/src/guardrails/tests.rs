@@ -356,24 +356,26 @@ fn json_that_the_client_asked_for_stays_json() {
     assert_eq!(whole.parts, [Part::text(r#"{"card": "[CREDIT_CARD]"}"#)]);
 }
 
+/// The parts that are passed on of a stream that breaks off after `before` and continues with `after`.
+fn resumed_parts(steps: &[Step], before: &str, after: &str) -> Vec<Part> {
+    let text = |text: &str| Event::Delta { index: 0, delta: Delta::Text(text.into()) };
+    let mut inspector = AnswerInspector::new(steps, &key(), false);
+    let mut begun = vec![Event::Open { index: 0, block: Block::Text }, text(before)];
+    inspector.push(&mut begun).unwrap();
+    inspector.drop_held();
+    let mut rest = vec![text(after), Event::Close { index: 0 }];
+    inspector.push(&mut rest).unwrap();
+    let mut collector = Collector::default();
+    begun.iter().chain(&rest).for_each(|event| collector.take(event));
+    collector.finish().parts
+}
+
 #[test]
 fn text_that_was_held_when_a_stream_broke_off_is_not_sent_twice() {
     let steps = [vec![pii(json!({}))]];
-    let mut inspector = AnswerInspector::new(&steps, &key(), false);
-    let mut collector = Collector::default();
-    let mut pass = |inspector: &mut AnswerInspector, event: Event| {
-        let mut events = vec![event];
-        inspector.push(&mut events).unwrap();
-        events.iter().for_each(|event| collector.take(event));
-    };
-    let text = |text: &str| Event::Delta { index: 0, delta: Delta::Text(text.into()) };
-    pass(&mut inspector, Event::Open { index: 0, block: Block::Text });
-    pass(&mut inspector, text("The weather is nic"));
-    // The rest is asked for from the end of what was sent.
-    inspector.drop_held();
-    pass(&mut inspector, text("nice today."));
-    pass(&mut inspector, Event::Close { index: 0 });
-    assert_eq!(collector.finish().parts, [Part::text("The weather is nice today.")]);
+    // The rest is requested from the end of the text that was sent.
+    let parts = resumed_parts(&steps, "The weather is nic", "nice today.");
+    assert_eq!(parts, [Part::text("The weather is nice today.")]);
 }
 
 #[test]
@@ -416,19 +418,7 @@ fn long_texts_pass_several_guardrails_of_a_step() {
 #[test]
 fn context_words_count_across_a_break_of_a_stream() {
     let steps = [vec![pii(json!({"kinds": ["ssn"]}))]];
-    let mut inspector = AnswerInspector::new(&steps, &key(), false);
-    let mut collector = Collector::default();
-    let mut pass = |inspector: &mut AnswerInspector, event: Event| {
-        let mut events = vec![event];
-        inspector.push(&mut events).unwrap();
-        events.iter().for_each(|event| collector.take(event));
-    };
-    let text = |text: &str| Event::Delta { index: 0, delta: Delta::Text(text.into()) };
-    pass(&mut inspector, Event::Open { index: 0, block: Block::Text });
-    pass(&mut inspector, text("My social security number, the SSN, is "));
-    inspector.drop_held();
-    pass(&mut inspector, text("536226789."));
-    pass(&mut inspector, Event::Close { index: 0 });
-    let Content::Text(found) = &collector.finish().parts[0].content.clone() else { panic!() };
+    let parts = resumed_parts(&steps, "My social security number, the SSN, is ", "536226789.");
+    let Content::Text(found) = &parts[0].content else { panic!() };
     assert!(found.ends_with("[SSN]."), "{found}");
 }

@@ -24,7 +24,7 @@ pub enum OnFinding {
     Withhold,
 }
 
-/// The text of one block on its way through one step. Text is held back while one of the searches may still find
+/// The text of one block during its inspection by one step. Text is held back while one of the searches may still find
 /// something in it.
 pub struct TextStream {
     searches: Vec<Search>,
@@ -68,7 +68,7 @@ impl TextStream {
         }
     }
 
-    /// Takes text and appends what is decided to the output.
+    /// Takes text and appends the decided text to the output.
     pub fn push(
         &mut self,
         text: &str,

@@ -11,7 +11,6 @@ use http::Method;
 use wire::vendors::Lifecycle;
 
 use super::endpoint::Endpoint;
-use crate::guardrails::CallGuardrails;
 use crate::policy::PassthroughRules;
 use crate::routing::resolve::access::{Access, Refusal};
 use crate::routing::routes::{Deployment, Instance, Routes};
@@ -107,8 +106,8 @@ pub(super) fn background_untracked(rules: &PassthroughRules, instance: &Instance
         .then(|| unmetered("Background responses of this provider").param("background"))
 }
 
-/// Refuses a call where a guardrail blocks what cannot be inspected: texts are not inspected here. Returns whether
-/// guardrails apply to it.
+/// Refuses a call if one of its guardrails blocks content that cannot be inspected: the passthrough inspects no texts.
+/// Returns whether guardrails apply to it.
 pub(super) fn refuse_uninspected(
     snapshot: &Snapshot,
     deployment: &Arc<Deployment>,
@@ -119,12 +118,9 @@ pub(super) fn refuse_uninspected(
     for deployment in named.iter().chain([deployment]) {
         let target = &deployment.target;
         let Some(workflow) = snapshot.workflows.find(&target.instance, &target.model, path) else { continue };
-        let policies = workflow.policies.as_ref();
-        let policies = policies.ok_or_else(|| fault::workflow_unavailable(&workflow.id))?;
-        let policies = Some(policies).filter(|policies| policies.payload.features.guardrails);
-        let guardrails = policies.and_then(|policies| policies.guardrails.for_path(path));
-        has_guardrails |= guardrails.is_some();
-        if let Some(name) = guardrails.as_ref().and_then(CallGuardrails::blocking_unreadable) {
+        let Some(guardrails) = workflow.require_policies()?.guardrails_for(path) else { continue };
+        has_guardrails = true;
+        if let Some(name) = guardrails.blocking_unreadable() {
             return Err(fault::guardrail_blocked(name, "kind of call, which is not inspected"));
         }
     }

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 use domain::fault::FaultCode;
-use domain::receipt::{Attempt, Receipt};
+use domain::receipt::{Attempt, GuardrailVerdict, Receipt};
 use parking_lot::Mutex;
 use prometheus_client::encoding::{EncodeLabelSet, text};
 use prometheus_client::metrics::counter::Counter;
@@ -58,6 +58,19 @@ struct FailureLabels {
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct LimitLabels {
     scope: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct CacheLabels {
+    result: &'static str,
+}
+
+#[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
+struct VerdictLabels {
+    guardrail: String,
+    subject: &'static str,
+    mode: &'static str,
+    verdict: &'static str,
 }
 
 /// Buckets for durations in seconds; most calls take between a millisecond and two minutes.
@@ -110,6 +123,8 @@ pub struct Metrics {
     request_failures: Family<FailureLabels, Counter>,
     upstream_failures: Family<FailureLabels, Counter>,
     refusals: Family<LimitLabels, Counter>,
+    cache_lookups: Family<CacheLabels, Counter>,
+    guardrail_verdicts: Family<VerdictLabels, Counter>,
     pub in_flight: Gauge,
     pub journal_failures: Counter,
     pub audit_entries_dropped: Counter,
@@ -132,6 +147,8 @@ impl Default for Metrics {
             request_failures: Family::default(),
             upstream_failures: Family::default(),
             refusals: Family::default(),
+            cache_lookups: Family::default(),
+            guardrail_verdicts: Family::default(),
             in_flight: Gauge::default(),
             journal_failures: Counter::default(),
             audit_entries_dropped: Counter::default(),
@@ -171,6 +188,16 @@ impl Default for Metrics {
             "rate_limit_refusals",
             "Calls that were over a limit of their key",
             metrics.refusals.clone(),
+        );
+        registry.register(
+            "cache_lookups",
+            "Calls by their use of the response cache, while it is on",
+            metrics.cache_lookups.clone(),
+        );
+        registry.register(
+            "guardrail_verdicts",
+            "Verdicts of guardrails on requests and answers",
+            metrics.guardrail_verdicts.clone(),
         );
         registry.register("requests_in_flight", "Calls being served", metrics.in_flight.clone());
         registry.register(
@@ -241,6 +268,22 @@ impl Metrics {
         self.refusals.get_or_create(&LimitLabels { scope }).inc();
     }
 
+    /// Counts a call by its use of the response cache.
+    pub fn looked_up(&self, result: &'static str) {
+        self.cache_lookups.get_or_create(&CacheLabels { result }).inc();
+    }
+
+    /// Counts the verdict of a guardrail. Guardrails are configured, so that their names are few.
+    pub fn judged(&self, verdict: &GuardrailVerdict) {
+        let labels = VerdictLabels {
+            guardrail: verdict.name.clone(),
+            subject: verdict.subject.as_str(),
+            mode: verdict.mode.as_str(),
+            verdict: verdict.verdict.as_str(),
+        };
+        self.guardrail_verdicts.get_or_create(&labels).inc();
+    }
+
     fn handles<'a>(&self, target: &'a TargetMetrics) -> &'a Handles {
         target.handles.get_or_init(|| self.resolve(&target.labels))
     }
@@ -279,8 +322,10 @@ impl Metrics {
             self.request_failures.get_or_create(&FailureLabels { provider, model, reason }).inc();
         }
         let Some(target) = target else {
-            let labels =
-                RequestLabels { provider: String::new(), model: String::new(), status: receipt.status };
+            // The model of a cached answer is left out: names that no provider lists would be labels without bound.
+            let provider =
+                if receipt.is_from_cache() { receipt.provider_name.clone() } else { String::new() };
+            let labels = RequestLabels { provider, model: String::new(), status: receipt.status };
             self.requests.get_or_create(&labels).inc();
             return;
         };

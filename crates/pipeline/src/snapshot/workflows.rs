@@ -6,10 +6,11 @@ mod tests;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use domain::fault::{self, Fault};
 use domain::resources::workflow::{Workflow, WorkflowActivation, WorkflowPayload, WorkflowScope};
 use domain::user_path::UserPath;
 
-use crate::guardrails::GuardrailPlan;
+use crate::guardrails::{CallGuardrails, GuardrailPlan};
 use crate::snapshot::guardrails::Guardrails;
 
 /// The workflow in force for a scope.
@@ -25,6 +26,8 @@ pub struct ActiveWorkflow {
 pub struct WorkflowPolicies {
     pub payload: WorkflowPayload,
     pub guardrails: GuardrailPlan,
+    /// A hash of the documents of its guardrails.
+    pub guardrails_hash: String,
 }
 
 /// The workflows of all scopes.
@@ -62,9 +65,10 @@ impl Workflows {
             let Some(id) = &activation.active else { continue };
             let policies = versions.get(id).and_then(|version| {
                 let payload = version.workflow_payload.clone();
+                let guardrails_hash = version.guardrails_hash(|name| Some(guardrails.get(name)?.document()));
                 let guardrails = GuardrailPlan::link(&payload.guardrails, |name| guardrails.get(name));
                 let guardrails = guardrails.inspect_err(|missing| report(id, missing)).ok()?;
-                Some(WorkflowPolicies { payload, guardrails })
+                Some(WorkflowPolicies { payload, guardrails, guardrails_hash })
             });
             workflows.insert(scope, ActiveWorkflow { id: id.clone(), policies });
         }
@@ -112,8 +116,20 @@ impl Workflows {
 }
 
 impl ActiveWorkflow {
+    /// The policies of the workflow; an error if it does not compile.
+    pub fn require_policies(&self) -> Result<&WorkflowPolicies, Fault> {
+        self.policies.as_ref().ok_or_else(|| fault::workflow_unavailable(&self.id))
+    }
+
     fn has_guardrails(&self) -> bool {
         self.policies.as_ref().is_none_or(|policies| !policies.payload.guardrails.is_empty())
+    }
+}
+
+impl WorkflowPolicies {
+    /// The guardrails that apply to calls on a path; `None` if there are none, or if the workflow switches them off.
+    pub fn guardrails_for(&self, path: &UserPath) -> Option<CallGuardrails> {
+        self.payload.features.guardrails.then(|| self.guardrails.for_path(path)).flatten()
     }
 }
 

@@ -24,7 +24,7 @@ pub struct Translation {
     pub renames: Renames,
     pub why: TranslationReason,
     pub continuity: Continuity,
-    /// The treatment of the answer before it is sent, if it needs any.
+    /// Inspects and changes the answer before it is sent; `None` if that is not needed.
     pub filter: Option<Box<AnswerFilter>>,
 }
 

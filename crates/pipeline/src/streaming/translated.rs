@@ -5,7 +5,7 @@ use domain::canon::{Collector, Event, Reply};
 use domain::fault::Fault;
 use domain::receipt::GuardrailVerdict;
 use domain::usage::{Tokens, Usage};
-use wire::codec::{Decoder, EchoedRequest, Renderer, Rendering};
+use wire::codec::{Decoder, Renderer};
 use wire::sse;
 
 use super::response_mode::Translation;
@@ -41,9 +41,7 @@ impl Translated {
     pub fn new(translation: Translation) -> Self {
         let Translation { client, rendering, mut filter, .. } = translation;
         if let Some(filter) = &mut filter {
-            // Without the request, which the Responses format repeats: it is recorded by itself.
-            let request = EchoedRequest::default();
-            filter.start_record(|| client.renderer(Rendering { request, ..rendering.clone() }));
+            filter.start_record(|| client.renderer(rendering.without_request()));
         }
         Self {
             decoder: translation.upstream.decoder(translation.decoding),

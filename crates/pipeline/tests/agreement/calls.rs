@@ -20,6 +20,13 @@ pub struct Call {
 }
 
 impl Call {
+    /// The same call with another request id.
+    pub fn with_id(&self, id: &str) -> Self {
+        let mut call = self.clone();
+        call.headers.insert("x-request-id", HeaderValue::from_str(id).unwrap());
+        call
+    }
+
     pub fn arrival(&self) -> Arrival {
         Arrival {
             request_id: RequestId::accept(self.headers.get("x-request-id")).unwrap(),

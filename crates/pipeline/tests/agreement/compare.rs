@@ -18,6 +18,8 @@ pub struct Tally {
     refused: usize,
     failed_over: usize,
     bodies: usize,
+    /// Answers from the cache.
+    hits: usize,
     /// The outcomes of the calls, by code.
     endings: BTreeMap<String, usize>,
     disagreements: Vec<String>,
@@ -25,10 +27,10 @@ pub struct Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { calls, agreed, refused, failed_over, bodies, endings, .. } = self;
+        let Self { calls, agreed, refused, failed_over, bodies, hits, endings, .. } = self;
         write!(
             out,
-            "{calls} cases, {agreed} agreed, refused {refused}, failed over {failed_over}, bodies compared {bodies}\n{endings:?}"
+            "{calls} cases, {agreed} agreed, refused {refused}, failed over {failed_over}, bodies compared {bodies}, cache hits {hits}\n{endings:?}"
         )
     }
 }
@@ -38,8 +40,8 @@ impl Tally {
     pub fn expect_agreement(&self) {
         assert!(self.disagreements.is_empty(), "{self}\n{}", self.disagreements.join("\n"));
         let share = |count: usize| count * 100 / self.calls.max(1);
-        let shares = [share(self.refused), share(self.failed_over), share(self.bodies)];
-        assert!(shares[0] < 75 && shares[1] >= 5 && shares[2] >= 15, "too little happens: {self}");
+        let shares = [self.refused, self.failed_over, self.bodies, self.hits].map(share);
+        assert!(shares[0] < 75 && shares[1] >= 5 && shares[2] >= 15 && shares[3] >= 1, "too little happens: {self}");
     }
 }
 
@@ -57,9 +59,13 @@ pub fn hold(
     let how = happened.fault.as_ref().map_or("served".into(), |fault| fault.code.to_string());
     *tally.endings.entry(how).or_default() += 1;
     let requests = ground.upstream.requests();
-    let verdict = ending(explained, happened).and_then(|()| served(explained, happened)).and_then(|()| {
-        departure(&format!("http://{}", ground.upstream.address()), explained, happened, &requests)
-    });
+    tally.hits += usize::from(explained["cache"]["status"] == "hit-exact");
+    let verdict = cached(explained, happened)
+        .and_then(|()| ending(explained, happened))
+        .and_then(|()| served(explained, happened))
+        .and_then(|()| {
+            departure(&format!("http://{}", ground.upstream.address()), explained, happened, &requests)
+        });
     match verdict {
         Ok(compared) => {
             tally.agreed += 1;
@@ -82,6 +88,16 @@ fn same<T: PartialEq + fmt::Debug>(what: &str, explained: T, happened: T) -> Ver
     }
 }
 
+/// The answer came from the cache as explained. A call that is refused may not have got to the cache.
+fn cached(explained: &Value, happened: &Happened) -> Verdict<()> {
+    if happened.fault.is_some() {
+        return Ok(());
+    }
+    let status = explained["cache"]["status"].as_str().unwrap_or("off");
+    let header = happened.headers.get("x-gateway-cache").and_then(|value| value.to_str().ok());
+    same("X-Gateway-Cache", Some(status), header)
+}
+
 /// The call was refused as explained, or tried the targets in the explained order until one answered.
 fn ending(explained: &Value, happened: &Happened) -> Verdict<()> {
     let decision = &explained["decision"];
@@ -100,6 +116,9 @@ fn ending(explained: &Value, happened: &Happened) -> Verdict<()> {
         return same("Retry-After", error.get("retry_after_ms").and_then(Value::as_u64), after);
     }
     let tried = happened.tried.len();
+    if tried == 0 && explained["cache"]["status"] == "hit-exact" {
+        return same("targets of an answer from the cache", &would_try, &Vec::new());
+    }
     if tried == 0 || tried > would_try.len() {
         return same("tried", &would_try, &happened.tried);
     }

@@ -83,6 +83,7 @@ impl Ground {
     /// A new gateway, whose targets have no health history.
     pub fn gateway(&self, policy: Policy) -> Arc<Gateway> {
         Arc::new(Gateway {
+            response_cache: policy.cache.open(),
             egress: self.egress.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

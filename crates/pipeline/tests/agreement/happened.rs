@@ -66,7 +66,8 @@ pub async fn made(world: &World, call: &Call) -> Happened {
                 attempts = told["attempts"].as_u64();
                 let (instance, model) = (told["provider_name"].as_str(), told["model"].as_str());
                 let last = format!("{}/{}", instance.unwrap(), model.unwrap());
-                if last != "/" && tried.last() != Some(&last) {
+                // An answer from the cache names the target that it once came from.
+                if last != "/" && attempts != Some(0) && tried.last() != Some(&last) {
                     tried.push(last);
                 }
             }

@@ -25,7 +25,7 @@ use domain::user_path::UserPath;
 use egress::Trust;
 use pipeline::gateway::Gateway;
 use pipeline::guardrails::CompiledGuardrail;
-use pipeline::policy::{Fallback, FallbackMode, Policy, Retries};
+use pipeline::policy::{CachePolicy, Fallback, FallbackMode, Policy, Retries};
 use pipeline::routing::health::Admission;
 use pipeline::routing::inventory::{Listing, Model};
 use pipeline::routing::names::Names;
@@ -267,6 +267,7 @@ fn policy(luck: &mut Luck, selectors: &[String]) -> Policy {
         strict_translation: luck.percent(10),
         resume_streams: luck.percent(20),
         models_enabled_by_default: luck.percent(95),
+        cache: CachePolicy { enabled: luck.percent(50), ..CachePolicy::default() },
         ..Policy::default()
     }
 }
@@ -298,7 +299,11 @@ fn workflows(luck: &mut Luck, instances: &[String], guardrails: &Guardrails) -> 
             scope_user_path: luck.percent(50).then(|| luck.one(&PATHS).to_owned()),
         };
         let strategy = luck.percent(50).then(|| strategy(luck));
-        let features = WorkflowFeatures { fallback: luck.percent(50), ..WorkflowFeatures::default() };
+        let features = WorkflowFeatures {
+            fallback: luck.percent(50),
+            cache: luck.percent(80),
+            ..WorkflowFeatures::default()
+        };
         let routing = Some(RoutingOptions { strategy, ..RoutingOptions::default() });
         let names: Vec<&str> = guardrails.names().collect();
         let steps = luck.some(&names, 25).into_iter();

@@ -62,10 +62,20 @@ pub async fn create(
     authorized: Authorized<Read<Explain>>,
     Strict(request): Strict<ExplainRequest>,
 ) -> Result<Json<Explanation>, Problem> {
-    let Authorized { principal: asker, snapshot, .. } = authorized;
+    Ok(Json(explain(&app, context, authorized.principal, authorized.snapshot, request).await?))
+}
+
+/// Explains a request of a caller.
+pub(super) async fn explain(
+    app: &Arc<App>,
+    context: RequestContext,
+    asker: Principal,
+    snapshot: Arc<Snapshot>,
+    request: ExplainRequest,
+) -> Result<Explanation, Fault> {
     if let Some(method) = request.method.as_deref().filter(|method| !method.eq_ignore_ascii_case("POST")) {
         let message = format!("'{method}' is not explained: calls of models are POST.");
-        return Err(fault::invalid_parameter("method", message).into());
+        return Err(fault::invalid_parameter("method", message));
     }
     let principal = match &request.as_key_id {
         None => asker.clone(),
@@ -80,18 +90,18 @@ pub async fn create(
         explained_request::find(path, &app.config.base_path)?;
     parts.headers = headers;
     let mut arrival =
-        call::arrival(&app, RequestContext { request_id, slot: None, ..context }, parts, endpoint);
+        call::arrival(app, RequestContext { request_id, slot: None, ..context }, parts, endpoint);
     arrival.addressed = addressed;
     let body = Bytes::from(String::from(Box::<str>::from(request.body)));
     let question = ExplanationRequest { arrival, body, principal, asker };
     if question.body.len() < LARGE_BODY {
-        return Ok(Json(pipeline::explain::explain(gateway, &snapshot, question).await?));
+        return pipeline::explain::explain(gateway, &snapshot, question).await;
     }
     // Preparing a large body for every target takes too long for a thread that serves connections.
     let (runtime, explained) = (tokio::runtime::Handle::current(), app.clone());
     let explain =
         move || runtime.block_on(pipeline::explain::explain(&explained.gateway, &snapshot, question));
-    Ok(Json(gateway.body_work.run(&gateway.tasks, explain).await??))
+    gateway.body_work.run(&gateway.tasks, explain).await?
 }
 
 /// Finds the key to explain for. A caller bound to a user path may name keys of that subtree and its own.

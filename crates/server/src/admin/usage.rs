@@ -85,13 +85,13 @@ fn filter(
 }
 
 /// Limits a calendar report to one (long) day from now: a range far in the future has countless clock changes.
-fn until_now(app: &App, filter: UsageFilter) -> UsageFilter {
+pub(super) fn until_now(app: &App, filter: UsageFilter) -> UsageFilter {
     const DAY: i64 = 25 * 3_600_000_000;
     let tomorrow = Timestamp(app.gateway.clock.now().micros().saturating_add(DAY));
     UsageFilter { until: filter.until.min(tomorrow), ..filter }
 }
 
-fn ledger(app: &App) -> &Ledger {
+pub(super) fn ledger(app: &App) -> &Ledger {
     app.refresher.store().ledger()
 }
 

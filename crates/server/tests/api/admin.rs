@@ -4,6 +4,7 @@ mod aliases;
 mod audit;
 mod auth_keys;
 mod budgets;
+mod cache;
 mod changes;
 mod combos;
 mod console;

@@ -146,6 +146,7 @@ impl TestApp {
         let journal = Journal::open(journal_config(&directory), clock.clone(), entropy.clone()).unwrap();
         let tasks = TaskTracker::new();
         let gateway = Arc::new(Gateway {
+            response_cache: settings.policy.cache.open(),
             egress: Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap(),
             clock,
             entropy,

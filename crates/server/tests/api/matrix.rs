@@ -230,8 +230,8 @@ impl Outside {
 }
 
 /// Areas whose objects have a user path; the documents of all others concern the whole installation.
-const OF_SUBTREES: [Area; 6] =
-    [Area::Audit, Area::AuthKeys, Area::Budgets, Area::Console, Area::Explain, Area::Usage];
+const OF_SUBTREES: [Area; 7] =
+    [Area::Audit, Area::AuthKeys, Area::Budgets, Area::Cache, Area::Console, Area::Explain, Area::Usage];
 
 /// An admin key bound to a user path, on every route, with the objects of another subtree.
 #[tokio::test]
@@ -281,7 +281,12 @@ async fn an_admin_of_a_subtree_reaches_nothing_outside_of_it() {
 /// The same key on objects of its own subtree, made by another key.
 #[tokio::test]
 async fn an_admin_of_a_subtree_manages_its_objects() {
-    app::each_with(TestSettings::enterprise, async |app| {
+    let settings = || {
+        let mut settings = TestSettings::enterprise();
+        settings.policy.cache.enabled = true;
+        settings
+    };
+    app::each_with(settings, async |app| {
         let team = json!({"name": "team", "scopes": all_scopes(), "user_path": "/team"});
         let (_, team) = app.key(team).await;
         let (id, member) = app.key(json!({"name": "member", "user_path": "/team/a"})).await;
@@ -294,6 +299,7 @@ async fn an_admin_of_a_subtree_manages_its_objects() {
         for path in [
             "providers",
             "aliases",
+            "cache/overview",
             "pools",
             "combos",
             "guardrails",

@@ -2,6 +2,7 @@
 
 mod accounting;
 mod azure;
+mod cache;
 mod chat_completions;
 mod chat_faults;
 mod chat_streams;

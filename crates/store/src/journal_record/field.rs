@@ -1,5 +1,6 @@
 //! The JSON form of a field, by its type, in the details of a receipt and in audit rows. Default values are left out.
 
+use domain::money::Nanos;
 use domain::receipt::{CostSource, TraceContext};
 use serde_json::value::RawValue;
 
@@ -47,6 +48,13 @@ impl RecordField for u64 {
 }
 
 impl RecordField for Option<u64> {
+    #[inline]
+    fn write(&self, key: &'static str, object: &mut Object<'_>) {
+        object.some(key, self.as_ref());
+    }
+}
+
+impl RecordField for Option<Nanos> {
     #[inline]
     fn write(&self, key: &'static str, object: &mut Object<'_>) {
         object.some(key, self.as_ref());

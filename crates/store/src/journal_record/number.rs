@@ -101,6 +101,8 @@ mod tests {
         ("unbooked", 39),
         ("trace", 40),
         ("workflow_version_id", 41),
+        ("saved_cost", 42),
+        ("cache_miss", 43),
     ];
     const BUCKETS: &[(&str, u8)] = &[
         ("input", 1),

@@ -42,11 +42,12 @@ prop_compose! {
     fn any_receipt()(
         texts in proptest::array::uniform10(TEXT),
         options in proptest::array::uniform4(proptest::option::of(TEXT)),
-        [stream, estimated, unbooked, is_complete] in any::<[bool; 4]>(),
+        [stream, estimated, unbooked, cache_miss, is_complete] in any::<[bool; 5]>(),
         (at, status, duration_us) in any::<(i64, u16, u64)>(),
         first_byte_us in proptest::option::of(any::<u64>()),
         tokens in any_tokens(),
         cost in proptest::option::of((any::<i64>(), any::<i64>())),
+        saved_cost in proptest::option::of(any::<i64>()),
         source in 0..3usize,
     ) -> Receipt {
         let [
@@ -56,8 +57,9 @@ prop_compose! {
         let rest = if is_complete { complete_receipt() } else { Receipt::default() };
         Receipt {
             id, request_id, endpoint, requested_model, model, provider, provider_name, provider_id, user_path, cache_type,
-            auth_key_id, tenant_id, run_id, session_id, stream, unbooked, status, duration_us, first_byte_us,
+            auth_key_id, tenant_id, run_id, session_id, stream, unbooked, status, duration_us, first_byte_us, cache_miss,
             at: Timestamp(at),
+            saved_cost: saved_cost.map(Nanos),
             usage: Usage { tokens, estimated, ..rest.usage },
             cost: cost.map(|(input, output)| Cost { input: Nanos(input), output: Nanos(output) }),
             cost_source: [CostSource::None, CostSource::ModelPricing, CostSource::ProviderReported][source],
@@ -208,6 +210,9 @@ fn default_values_are_left_out() {
         ..usual
     };
     check(&keyed, &[number::ID, COST], &[12], r#"{"auth_method":"master_key","attempt_us":7}"#);
+    // A saved cost of zero is known.
+    let cached = Receipt { saved_cost: Some(Nanos(0)), auth_key_id: None, attempts: Vec::new(), ..keyed };
+    check(&cached, &[number::ID, 42, COST], &[], "{}");
 }
 
 #[test]

@@ -179,6 +179,13 @@ impl DecodeField<'_> for Nanos {
     }
 }
 
+impl DecodeField<'_> for Option<Nanos> {
+    #[inline]
+    fn decode(value: FieldValue<'_>) -> Result<Self, &'static str> {
+        Nanos::decode(value).map(Some)
+    }
+}
+
 impl EncodeField for CostSource {
     #[inline]
     fn encode(&self, number: u8, fields: &mut FieldWriter<'_>) {

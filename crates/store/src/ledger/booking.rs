@@ -11,7 +11,7 @@ use domain::receipt_fields;
 use domain::usage::{Tokens, Usage};
 use serde::Deserialize;
 
-use super::column::{Column, Null};
+use super::column::{Column, Null, bounded_cost};
 use crate::StoreError;
 use crate::database::{Row, Value};
 use crate::journal_record::{self, Encoding, FieldReader, ReceiptRecord, RecordError, Recorded};
@@ -276,10 +276,5 @@ impl Booking {
     }
 }
 
-/// Bounds on the figures of a single call; without them, one absurd figure would overflow a sum.
+/// Bound on the tokens of a single call in each bucket; without it, one absurd figure would overflow a sum.
 const MOST_TOKENS: u64 = 1_000_000_000_000;
-const MOST_NANOS: i64 = 1_000_000_000_000_000;
-
-pub(super) fn bounded_cost(nanos: i64) -> i64 {
-    nanos.clamp(-MOST_NANOS, MOST_NANOS)
-}

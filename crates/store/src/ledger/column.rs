@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use domain::clock::Timestamp;
+use domain::money::Nanos;
 use domain::receipt::CostSource;
 use serde::{Deserialize, Deserializer};
 
@@ -171,6 +172,23 @@ impl Column for Option<u64> {
     }
 }
 
+impl Column for Option<Nanos> {
+    type Written<'a> = Self;
+    type Stored = Option<i64>;
+
+    fn store(written: &Self, _: usize) -> Option<i64> {
+        written.map(|nanos| bounded_cost(nanos.0))
+    }
+
+    fn bind(stored: &Option<i64>, _: Null) -> Value<'_> {
+        (*stored).into()
+    }
+
+    fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
+        Ok(row.get::<Option<i64>>(index)?.map(Nanos))
+    }
+}
+
 impl Column for CostSource {
     type Written<'a> = Self;
     type Stored = Self;
@@ -198,6 +216,13 @@ pub(super) fn cost_source_number(source: CostSource) -> i64 {
 
 fn cost_source(number: i64) -> CostSource {
     usize::try_from(number).ok().and_then(|number| COST_SOURCES.get(number).copied()).unwrap_or_default()
+}
+
+/// Bound on the cost of a single call; without it, one absurd figure would overflow a sum.
+const MOST_NANOS: i64 = 1_000_000_000_000_000;
+
+pub(super) fn bounded_cost(nanos: i64) -> i64 {
+    nanos.clamp(-MOST_NANOS, MOST_NANOS)
 }
 
 /// Clips text and replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all

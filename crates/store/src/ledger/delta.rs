@@ -7,8 +7,10 @@
 //! number to that of the entry before, the index of the text of each axis (0 is the empty text), and the number of its
 //! non-zero sums with the distance of each column to the one before and its value. A key may occur more than once.
 //!
-//! The order of `AXES` and of the columns of `Sums` is part of the layout: a build that changes either writes another
-//! version and keeps reading this one, because deltas of the build before may still wait.
+//! The order of `AXES` and of the columns of `Sums` is part of the layout, because deltas of the build before may still
+//! wait. Columns are only appended: without them a delta is read as before, and the version stays. Any other change of
+//! either needs another version, in a build that keeps reading this one. A build refuses deltas with columns that it
+//! does not have; while processes of both builds run, one of the newer build has to compact them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -10,8 +10,8 @@ use domain::receipt::CostSource;
 use domain::usage::Tokens;
 use serde_json::value::{RawValue, to_raw_value};
 
-use super::booking::{bounded_cost, read_tokens};
-use super::column::{Column, cost_source_number};
+use super::booking::read_tokens;
+use super::column::{Column, bounded_cost, cost_source_number};
 use super::rollup::{self, AXES, Axis};
 use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
@@ -88,8 +88,9 @@ type Price<'a> = &'a mut (dyn FnMut(&Consumed) -> Option<Repriced> + Send);
 
 impl Ledger {
     /// Recalculates the costs of calls. Costs reported by a provider are kept, and so are those of calls that several
-    /// providers served, because the tokens of each are not known. Calls without usage are not changed. A call whose
-    /// model has no price now gets no cost.
+    /// providers served, because the tokens of each are not known. Answers from the cache cost nothing at any price:
+    /// they keep their cost and their saved cost. Calls without usage are not changed. A call whose model has no price
+    /// now gets no cost.
     pub async fn recalculate(
         &self,
         filter: &UsageFilter,
@@ -171,7 +172,8 @@ fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Chang
     done.matched += 1;
     let mut caveats = text(&entry.detail, "caveat");
     let several = [Caveat::Resumed, Caveat::AnswerLost].iter().any(|caveat| caveat.is_in(caveats.as_deref()));
-    let kept = entry.source == CostSource::ProviderReported || several;
+    let cached = !entry.labels[Axis::CacheType as usize].is_empty();
+    let kept = entry.source == CostSource::ProviderReported || several || cached;
     if kept || entry.consumed.is_nothing() {
         return None;
     }

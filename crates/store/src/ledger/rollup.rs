@@ -73,9 +73,11 @@ pub(crate) static TABLES: [Table; 7] = [
     Table { name: "rollups_totals", seconds: QUARTER_HOUR, axes: TOTALS, finer: 4 },
 ];
 
-/// The columns of the sums: calls, the token buckets, costs, and the slots of two histograms.
+/// The columns of the sums: calls, the token buckets, costs, the slots of two histograms, and figures of the response
+/// cache. Stored deltas number them by their order: a new column is added at the end.
 const CALLS: [&str; 6] = ["requests", "errors", "status_2xx", "status_3xx", "status_4xx", "status_5xx"];
 const COSTS: [&str; 5] = ["input_cost", "output_cost", "priced", "unpriced", "estimated"];
+const CACHE: [&str; 2] = ["saved_cost", "cache_misses"];
 const REQUESTS: usize = 0;
 const ERRORS: usize = 1;
 const STATUS_2XX: usize = 2;
@@ -87,7 +89,9 @@ pub(crate) const UNPRICED: usize = INPUT_COST + 3;
 const ESTIMATED: usize = INPUT_COST + 4;
 const LATENCY: usize = INPUT_COST + COSTS.len();
 const FIRST_BYTE: usize = LATENCY + SLOTS;
-const COUNT: usize = FIRST_BYTE + SLOTS;
+const SAVED_COST: usize = FIRST_BYTE + SLOTS;
+const CACHE_MISSES: usize = SAVED_COST + 1;
+const COUNT: usize = SAVED_COST + CACHE.len();
 
 /// The start of a quarter hour in seconds, and the texts of `AXES`; empty for those that a table does not have.
 pub(crate) type Key<'a> = (i64, [&'a str; AXES.len()]);
@@ -119,12 +123,15 @@ impl Sums {
         self.0[OUTPUT_COST] += output;
         self.0[PRICED] += i64::from(booking.cost.is_some());
         let consumed = booking.tokens.iter().any(|count| *count > 0);
-        self.0[UNPRICED] += i64::from(is_unpriced(consumed, booking.cost));
+        let needs_price = consumed && booking.label.cache_type.is_empty();
+        self.0[UNPRICED] += i64::from(is_unpriced(needs_price, booking.cost));
         self.0[ESTIMATED] += i64::from(booking.estimated);
         self.0[LATENCY + slot(booking.duration_us)] += 1;
         if let Some(micros) = booking.first_byte_us {
             self.0[FIRST_BYTE + slot(micros)] += 1;
         }
+        self.0[SAVED_COST] += booking.saved_cost.unwrap_or_default();
+        self.0[CACHE_MISSES] += i64::from(booking.cache_miss);
     }
 
     /// The columns that are not zero, in their order.
@@ -145,7 +152,7 @@ impl Sums {
     pub fn slots(&self, histogram: Histogram) -> &[i64] {
         match histogram {
             Histogram::Latency => &self.0[LATENCY..FIRST_BYTE],
-            Histogram::FirstByte => &self.0[FIRST_BYTE..],
+            Histogram::FirstByte => &self.0[FIRST_BYTE..SAVED_COST],
         }
     }
 
@@ -153,22 +160,23 @@ impl Sums {
         self.0.iter_mut().zip(&more.0).for_each(|(sum, value)| *sum += value);
     }
 
-    /// The difference between two costs of a call; `None` means unpriced.
-    pub fn repriced(consumed: bool, old: Option<[i64; 2]>, new: Option<[i64; 2]>) -> Self {
+    /// The difference between two costs of a call; `None` means unpriced. The saved cost does not change.
+    pub fn repriced(needs_price: bool, old: Option<[i64; 2]>, new: Option<[i64; 2]>) -> Self {
         let mut sums = Self::default();
         let ([old_input, old_output], [new_input, new_output]) =
             (old.unwrap_or_default(), new.unwrap_or_default());
         sums.0[INPUT_COST] = new_input - old_input;
         sums.0[OUTPUT_COST] = new_output - old_output;
         sums.0[PRICED] = i64::from(new.is_some()) - i64::from(old.is_some());
-        sums.0[UNPRICED] = i64::from(is_unpriced(consumed, new)) - i64::from(is_unpriced(consumed, old));
+        sums.0[UNPRICED] =
+            i64::from(is_unpriced(needs_price, new)) - i64::from(is_unpriced(needs_price, old));
         sums
     }
 }
 
-/// True for a call with usage and no cost; a call without usage needs no price.
-fn is_unpriced(consumed: bool, cost: Option<[i64; 2]>) -> bool {
-    consumed && cost.is_none()
+/// True for a call that needs a price and has no cost. Calls without usage and answers from the cache need none.
+fn is_unpriced(needs_price: bool, cost: Option<[i64; 2]>) -> bool {
+    needs_price && cost.is_none()
 }
 
 impl Table {
@@ -229,7 +237,8 @@ pub(crate) fn sum_column(name: &str) -> Option<usize> {
 pub(crate) fn sum_columns() -> Vec<String> {
     let slots = |of: Histogram| (0..SLOTS).map(move |slot| of.column(slot));
     let plain = CALLS.into_iter().chain(Tokens::BUCKETS).chain(COSTS);
-    plain.map(str::to_owned).chain(slots(Histogram::Latency)).chain(slots(Histogram::FirstByte)).collect()
+    let slots = slots(Histogram::Latency).chain(slots(Histogram::FirstByte));
+    plain.map(str::to_owned).chain(slots).chain(CACHE.map(str::to_owned)).collect()
 }
 
 /// Aggregates the sums for every table, in the order of `TABLES`.

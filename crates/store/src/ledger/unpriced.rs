@@ -1,6 +1,7 @@
 //! Usage without a cost because its model has no price.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::LazyLock;
 
 use domain::clock::Timestamp;
 use sqlx::SqlStr;
@@ -27,6 +28,9 @@ pub struct UnpricedUsage {
 }
 
 const GROUPED: &str = "GROUP BY model, provider, provider_name";
+/// The condition of rows that `Sums` counts as unpriced: answers from the cache need no price.
+static UNPRICED_ROW: LazyLock<String> =
+    LazyLock::new(|| format!("input_cost IS NULL AND cache_type = '' AND {} + {} > 0", *INPUT, *OUTPUT));
 const QUARTER_MICROS: i64 = QUARTER_HOUR * 1_000_000;
 
 impl Ledger {
@@ -71,10 +75,10 @@ async fn newest(
     let bucket = usage.last_seen.micros();
     let own = UsageFilter { model: Some(usage.model.clone()), ..filter.clone() };
     let conditions = Conditions::new(&own);
-    let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
     let mut text = format!(
         "SELECT MAX(at) FROM usage WHERE at >= $1 AND at < $2 AND provider = $3 AND provider_name = $4 \
-         AND input_cost IS NULL AND {input} + {output} > 0"
+         AND {}",
+        *UNPRICED_ROW
     );
     let mut values = vec![Value::from(bucket), bucket.saturating_add(QUARTER_MICROS).into()];
     values.extend([Value::from(&usage.provider), Value::from(&usage.provider_name)]);
@@ -143,8 +147,8 @@ fn mixed<'a>(conditions: &'a Conditions, range: [i64; 2], split: &[i64]) -> (Sql
         ") SELECT model, provider, provider_name, COUNT(*), CAST(SUM({input}) AS BIGINT), \
          CAST(SUM({output}) AS BIGINT), MAX(at) FROM mixed JOIN usage ON at >= start AND at < start + {QUARTER_MICROS} \
          AND model = m AND provider = p AND provider_name = n AND user_path = u AND auth_key_id = a \
-         AND COALESCE(tenant_id, '') = t AND cache_type = c \
-         WHERE input_cost IS NULL AND {input} + {output} > 0 {GROUPED}"
+         AND COALESCE(tenant_id, '') = t AND cache_type = c WHERE {} {GROUPED}",
+        *UNPRICED_ROW
     ));
     (sql(text), values)
 }
@@ -154,8 +158,8 @@ fn rows(conditions: &Conditions, bucket: i64) -> (SqlStr, Vec<Value<'_>>) {
     let (input, output) = (INPUT.as_str(), OUTPUT.as_str());
     let mut text = format!(
         "SELECT model, provider, provider_name, COUNT(*), CAST(SUM({input}) AS BIGINT), \
-         CAST(SUM({output}) AS BIGINT), MAX(at) FROM usage WHERE at >= $1 AND at < $2 \
-         AND input_cost IS NULL AND {input} + {output} > 0"
+         CAST(SUM({output}) AS BIGINT), MAX(at) FROM usage WHERE at >= $1 AND at < $2 AND {}",
+        *UNPRICED_ROW
     );
     let start = bucket.saturating_mul(1_000_000);
     let mut values = vec![Value::from(start), start.saturating_add(QUARTER_MICROS).into()];

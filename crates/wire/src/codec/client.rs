@@ -68,6 +68,13 @@ pub struct Rendering {
     pub request: EchoedRequest,
 }
 
+impl Rendering {
+    /// The context for the record of an answer: without the client's request, which is recorded by itself.
+    pub fn without_request(&self) -> Self {
+        Self { request: EchoedRequest::default(), ..self.clone() }
+    }
+}
+
 /// State of an interrupted answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Broken<'a> {

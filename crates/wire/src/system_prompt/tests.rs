@@ -26,6 +26,12 @@ fn check_all(format: Format, body: &'static str, expected: Option<&str>) {
     check(format, body, &[(Inject, expected), (Override, expected), (Decorator, expected)]);
 }
 
+/// A request with instructions: `Inject` leaves it as it is, and the other modes have these results.
+#[track_caller]
+fn check_edits(format: Format, body: &'static str, overridden: &str, decorated: &str) {
+    check(format, body, &[(Inject, None), (Override, Some(overridden)), (Decorator, Some(decorated))]);
+}
+
 #[test]
 fn chat_without_instructions() {
     check_all(
@@ -48,38 +54,17 @@ fn chat_without_instructions() {
 
 #[test]
 fn chat_with_instructions() {
-    check(
+    check_edits(
         Format::Chat,
         r#"{"messages":[ {"role":"user"} , {"content":"a\n\ud800", "role":"system"} , {"role":"developer","content":"b"}],"top_p":1.0e0}"#,
-        &[
-            (Inject, None),
-            (
-                Override,
-                Some(
-                    r#"{"messages":[{"role":"system","content":"Be \"kind\"."}, {"role":"user"}],"top_p":1.0e0}"#,
-                ),
-            ),
-            (
-                Decorator,
-                Some(
-                    r#"{"messages":[ {"role":"user"} , {"content":"Be \"kind\".\na\n\ud800", "role":"system"} , {"role":"developer","content":"b"}],"top_p":1.0e0}"#,
-                ),
-            ),
-        ],
+        r#"{"messages":[{"role":"system","content":"Be \"kind\"."}, {"role":"user"}],"top_p":1.0e0}"#,
+        r#"{"messages":[ {"role":"user"} , {"content":"Be \"kind\".\na\n\ud800", "role":"system"} , {"role":"developer","content":"b"}],"top_p":1.0e0}"#,
     );
-    check(
+    check_edits(
         Format::Chat,
         r#"{"messages":[{"role":"developer","content":[{"type":"text","text":"a","cache_control":{}}]},{"role":"system"},{"role":"user"}]}"#,
-        &[
-            (Inject, None),
-            (Override, Some(r#"{"messages":[{"role":"system","content":"Be \"kind\"."},{"role":"user"}]}"#)),
-            (
-                Decorator,
-                Some(
-                    r#"{"messages":[{"role":"developer","content":[{"type":"text","text":"Be \"kind\"."},{"type":"text","text":"a","cache_control":{}}]},{"role":"system"},{"role":"user"}]}"#,
-                ),
-            ),
-        ],
+        r#"{"messages":[{"role":"system","content":"Be \"kind\"."},{"role":"user"}]}"#,
+        r#"{"messages":[{"role":"developer","content":[{"type":"text","text":"Be \"kind\"."},{"type":"text","text":"a","cache_control":{}}]},{"role":"system"},{"role":"user"}]}"#,
     );
 }
 
@@ -161,33 +146,17 @@ fn responses() {
         Some(r#"{"previous_response_id":"r","instructions":"Be \"kind\"."}"#),
     );
     check_all(Format::Responses, r#"{"input":{},"instructions":"a"}"#, None);
-    check(
+    check_edits(
         Format::Responses,
         r#"{"instructions" : "a" ,"input":"b"}"#,
-        &[
-            (Inject, None),
-            (Override, Some(r#"{"instructions" : "Be \"kind\"." ,"input":"b"}"#)),
-            (Decorator, Some(r#"{"instructions" : "Be \"kind\".\na" ,"input":"b"}"#)),
-        ],
+        r#"{"instructions" : "Be \"kind\"." ,"input":"b"}"#,
+        r#"{"instructions" : "Be \"kind\".\na" ,"input":"b"}"#,
     );
-    check(
+    check_edits(
         Format::Responses,
         r#"{"input":[{"type":"message","role":"developer"}, {"type":"additional_tools","role":"developer"},{"role":"system"}]}"#,
-        &[
-            (Inject, None),
-            (
-                Override,
-                Some(
-                    r#"{"input":[{"type":"additional_tools","role":"developer"}],"instructions":"Be \"kind\"."}"#,
-                ),
-            ),
-            (
-                Decorator,
-                Some(
-                    r#"{"input":[{"type":"message","role":"developer"}, {"type":"additional_tools","role":"developer"},{"role":"system"}],"instructions":"Be \"kind\"."}"#,
-                ),
-            ),
-        ],
+        r#"{"input":[{"type":"additional_tools","role":"developer"}],"instructions":"Be \"kind\"."}"#,
+        r#"{"input":[{"type":"message","role":"developer"}, {"type":"additional_tools","role":"developer"},{"role":"system"}],"instructions":"Be \"kind\"."}"#,
     );
     check(
         Format::Responses,
@@ -215,42 +184,23 @@ fn messages() {
         check_all(Format::Messages, body, Some(r#"{"system":"Be \"kind\".","messages":[]}"#));
     }
     check_all(Format::Messages, r#"{"system":"a","messages":"b"}"#, None);
-    check(
+    check_edits(
         Format::Messages,
         r#"{"messages":[{"role":"user"}],"system":"a"}"#,
-        &[
-            (Inject, None),
-            (Override, Some(r#"{"messages":[{"role":"user"}],"system":"Be \"kind\"."}"#)),
-            (Decorator, Some(r#"{"messages":[{"role":"user"}],"system":"Be \"kind\".\na"}"#)),
-        ],
+        r#"{"messages":[{"role":"user"}],"system":"Be \"kind\"."}"#,
+        r#"{"messages":[{"role":"user"}],"system":"Be \"kind\".\na"}"#,
     );
-    check(
+    check_edits(
         Format::Messages,
         r#"{"system":[ {"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],"messages":[]}"#,
-        &[
-            (Inject, None),
-            (Override, Some(r#"{"system":"Be \"kind\".","messages":[]}"#)),
-            (
-                Decorator,
-                Some(
-                    r#"{"system":[{"type":"text","text":"Be \"kind\"."}, {"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],"messages":[]}"#,
-                ),
-            ),
-        ],
+        r#"{"system":"Be \"kind\".","messages":[]}"#,
+        r#"{"system":[{"type":"text","text":"Be \"kind\"."}, {"type":"text","text":"a","cache_control":{"type":"ephemeral"}}],"messages":[]}"#,
     );
-    check(
+    check_edits(
         Format::Messages,
         r#"{"messages":[{"role":"user"}, {"role":"system","content":"a"}]}"#,
-        &[
-            (Inject, None),
-            (Override, Some(r#"{"messages":[{"role":"user"}],"system":"Be \"kind\"."}"#)),
-            (
-                Decorator,
-                Some(
-                    r#"{"messages":[{"role":"user"}, {"role":"system","content":"a"}],"system":"Be \"kind\"."}"#,
-                ),
-            ),
-        ],
+        r#"{"messages":[{"role":"user"}],"system":"Be \"kind\"."}"#,
+        r#"{"messages":[{"role":"user"}, {"role":"system","content":"a"}],"system":"Be \"kind\"."}"#,
     );
     check(Format::Messages, r#"{"messages":[],"system":5}"#, &[(Inject, None), (Decorator, None)]);
 }
@@ -280,44 +230,22 @@ fn gemini_without_instructions() {
 
 #[test]
 fn gemini_with_instructions() {
-    check(
+    check_edits(
         Format::Gemini,
         r#"{"systemInstruction": "a\u0062", "contents":[]}"#,
-        &[
-            (Inject, None),
-            (Override, Some(r#"{"systemInstruction": {"parts":[{"text":"Be \"kind\"."}]}, "contents":[]}"#)),
-            (
-                Decorator,
-                Some(r#"{"systemInstruction": {"parts":[{"text":"Be \"kind\".\na\u0062"}]}, "contents":[]}"#),
-            ),
-        ],
+        r#"{"systemInstruction": {"parts":[{"text":"Be \"kind\"."}]}, "contents":[]}"#,
+        r#"{"systemInstruction": {"parts":[{"text":"Be \"kind\".\na\u0062"}]}, "contents":[]}"#,
     );
-    check(
+    check_edits(
         Format::Gemini,
         r#"{"contents":[],"system_instruction":{"role":"user","parts":[ {"text":"a"}]}}"#,
-        &[
-            (Inject, None),
-            (Override, Some(r#"{"contents":[],"system_instruction":{"parts":[{"text":"Be \"kind\"."}]}}"#)),
-            (
-                Decorator,
-                Some(
-                    r#"{"contents":[],"system_instruction":{"role":"user","parts":[{"text":"Be \"kind\"."}, {"text":"a"}]}}"#,
-                ),
-            ),
-        ],
+        r#"{"contents":[],"system_instruction":{"parts":[{"text":"Be \"kind\"."}]}}"#,
+        r#"{"contents":[],"system_instruction":{"role":"user","parts":[{"text":"Be \"kind\"."}, {"text":"a"}]}}"#,
     );
-    check(
+    check_edits(
         Format::Gemini,
         r#"{"contents":[],"systemInstruction":{"parts":{"text":"a"}},"system_instruction":"b"}"#,
-        &[
-            (Inject, None),
-            (Override, Some(r#"{"contents":[],"systemInstruction":{"parts":[{"text":"Be \"kind\"."}]}}"#)),
-            (
-                Decorator,
-                Some(
-                    r#"{"contents":[],"systemInstruction":{"parts":[{"text":"Be \"kind\"."},{"text":"a"}]},"system_instruction":"b"}"#,
-                ),
-            ),
-        ],
+        r#"{"contents":[],"systemInstruction":{"parts":[{"text":"Be \"kind\"."}]}}"#,
+        r#"{"contents":[],"systemInstruction":{"parts":[{"text":"Be \"kind\"."},{"text":"a"}]},"system_instruction":"b"}"#,
     );
 }

@@ -18,7 +18,7 @@ fn check_parts(body: &str, parts: &[TextPart], expected: &[&str]) {
 #[track_caller]
 fn check_request(surface: Surface, body: &str, expected: &[&str]) {
     let object = json::scan(body.as_bytes()).unwrap();
-    check_parts(body, &request_texts(surface, body.as_bytes(), &object), expected);
+    check_parts(body, &request_texts(surface, body.as_bytes(), &object).parts, expected);
 }
 
 #[test]
@@ -168,14 +168,14 @@ fn responses_requests_and_stored_items() {
     ];
     check_request(RESPONSES, body, &expected);
     let items = body.strip_prefix(r#"{"input":"#).and_then(|items| items.strip_suffix('}')).unwrap();
-    check_parts(items, &item_texts(items.as_bytes()), &expected);
+    check_parts(items, &item_texts(items.as_bytes()).parts, &expected);
 }
 
 #[test]
 fn stored_items_are_an_array() {
-    check_parts(" [ ] ", &item_texts(b" [ ] "), &[]);
-    check_parts("{}", &item_texts(b"{}"), &[]);
-    check_parts("", &item_texts(b""), &[]);
+    check_parts(" [ ] ", &item_texts(b" [ ] ").parts, &[]);
+    check_parts("{}", &item_texts(b"{}").parts, &[]);
+    check_parts("", &item_texts(b"").parts, &[]);
 }
 
 #[test]
@@ -271,7 +271,8 @@ fn objects_with_repeated_keys_are_added_as_json() {
 #[track_caller]
 fn check_unreadable(surface: Surface, body: &str, expected: bool) {
     let object = json::scan(body.as_bytes()).unwrap();
-    assert_eq!(has_unreadable_parts(surface, body.as_bytes(), &object), expected, "{body}");
+    let texts = request_texts(surface, body.as_bytes(), &object);
+    assert_eq!(texts.has_unreadable_parts, expected, "{body}");
 }
 
 #[test]

@@ -12,6 +12,7 @@ const MAX_TIMEOUT_MS: u64 = 24 * 3600 * 1000;
 const MAX_RETRIES: u32 = 10;
 const MAX_GUARDRAILS: usize = 50;
 const MAX_STEP: u32 = 100;
+const MAX_CACHE_TTL: u64 = 30 * 24 * 3600;
 
 /// The policies of a workflow.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
@@ -27,6 +28,8 @@ pub struct WorkflowPayload {
     pub guardrails: Vec<GuardrailStep>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub routing: Option<RoutingOptions>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheOptions>,
 }
 
 fn schema_version() -> u32 {
@@ -40,6 +43,7 @@ impl Default for WorkflowPayload {
             features: WorkflowFeatures::default(),
             guardrails: Vec::new(),
             routing: None,
+            cache: None,
         }
     }
 }
@@ -48,6 +52,8 @@ impl Default for WorkflowPayload {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct WorkflowFeatures {
+    /// Answers come from the response cache and are added to it.
+    pub cache: bool,
     /// Calls are in the audit log.
     pub audit: bool,
     /// Calls are in the usage log and its sums. Without it, budgets are off as well: they are computed from these sums.
@@ -62,7 +68,7 @@ pub struct WorkflowFeatures {
 
 impl Default for WorkflowFeatures {
     fn default() -> Self {
-        Self { audit: true, usage: true, budget: true, guardrails: true, fallback: true }
+        Self { cache: true, audit: true, usage: true, budget: true, guardrails: true, fallback: true }
     }
 }
 
@@ -70,6 +76,7 @@ impl WorkflowFeatures {
     /// The features of the gateway that a workflow leaves on.
     pub fn restricted_by(self, workflow: Self) -> Self {
         Self {
+            cache: self.cache && workflow.cache,
             audit: self.audit && workflow.audit,
             usage: self.usage && workflow.usage,
             budget: self.budget && workflow.budget && workflow.usage,
@@ -131,6 +138,15 @@ pub struct RoutingOptions {
     pub retries: Option<u32>,
 }
 
+/// Options of the response cache. A missing one leaves the setting of the gateway.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct CacheOptions {
+    /// The lifetime of the answers that calls add to the cache, in seconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ttl_seconds: Option<u64>,
+}
+
 impl WorkflowPayload {
     pub(super) fn validate(&self) -> Result<(), Fault> {
         if self.schema_version != SCHEMA_VERSION {
@@ -138,6 +154,11 @@ impl WorkflowPayload {
             return Err(fault::invalid_parameter("workflow_payload.schema_version", message));
         }
         self.validate_guardrails()?;
+        let ttl = self.cache.and_then(|cache| cache.ttl_seconds);
+        if ttl.is_some_and(|ttl| !(1..=MAX_CACHE_TTL).contains(&ttl)) {
+            let message = format!("Answers are cached for 1 to {MAX_CACHE_TTL} seconds.");
+            return Err(fault::invalid_parameter("workflow_payload.cache.ttl_seconds", message));
+        }
         let Some(routing) = &self.routing else { return Ok(()) };
         if routing.timeout_ms.is_some_and(|timeout| !(1..=MAX_TIMEOUT_MS).contains(&timeout)) {
             let message = format!("A timeout is 1 to {MAX_TIMEOUT_MS} milliseconds.");

@@ -16,7 +16,7 @@ use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::budgets;
 use pipeline::gateway::{Gateway, background};
-use pipeline::policy::{Fallback, PassthroughRules, Policy, Retries};
+use pipeline::policy::{CachePolicy, Fallback, PassthroughRules, Policy, Retries};
 use pipeline::refresh::{Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
 use pipeline::services::audit;
@@ -89,7 +89,9 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Ass
     // Event ids continue from the current time, so that they are unique across restarts up to a thousand events per
     // millisecond.
     let events = clock.now().millis().unsigned_abs() * 1_000;
+    let policy = policy(settings);
     let gateway = Arc::new(Gateway {
+        response_cache: policy.cache.open(),
         clock,
         entropy,
         tasks,
@@ -98,7 +100,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Ass
         metrics: Default::default(),
         target_health: Default::default(),
         traces,
-        policy: policy(settings),
+        policy,
         capabilities: settings.capabilities().map_err(|fault| fault.to_string())?,
         snapshot: ArcSwap::from_pointee(empty_snapshot(&master_key)),
         pending_receipts: Default::default(),
@@ -430,6 +432,12 @@ fn policy(settings: &Settings) -> Policy {
         hedge_max_share: settings.routing.hedge_max_share.0,
         models_enabled_by_default: settings.models.enabled_by_default,
         keep_only_aliases: settings.models.keep_only_aliases,
+        cache: CachePolicy {
+            enabled: settings.cache.enabled,
+            ttl: settings.cache.ttl,
+            scope: settings.cache.scope.0,
+            max_bytes: settings.cache.max_bytes.0,
+        },
         guardrails: settings.guardrails.enabled,
         audit: audit::Rules {
             enabled: settings.logging.enabled,

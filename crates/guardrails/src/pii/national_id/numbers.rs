@@ -14,28 +14,32 @@ pub use world::{chilean_check, chinese_check};
 pub const PATTERN: &str = r"(?-u:\b)[0-9](?:[ .-]?[0-9]){7,17}";
 pub const SLASHED_PATTERN: &str = r"(?-u:\b)[0-9]{6}/[0-9]{4}";
 
-/// The form of a country's numbers.
+/// A country's numbers that are checked in the same way.
 pub struct NumberFormat {
     /// The country's code of two letters.
     pub country: &'static str,
-    /// Lengths of groups with their separators, such as `3.3.3-2`.
-    form: &'static str,
+    /// The forms of the numbers: lengths of groups with their separators, such as `3.3.3-2`.
+    forms: &'static [&'static str],
     is_valid: fn(&[u8]) -> bool,
     /// Words of which one has to stand before the number. Empty if form and checksum are strong enough.
     words: &'static [&'static str],
 }
 
-const fn strong(country: &'static str, form: &'static str, is_valid: fn(&[u8]) -> bool) -> NumberFormat {
-    NumberFormat { country, form, is_valid, words: &[] }
+const fn strong(
+    country: &'static str,
+    forms: &'static [&'static str],
+    is_valid: fn(&[u8]) -> bool,
+) -> NumberFormat {
+    NumberFormat { country, forms, is_valid, words: &[] }
 }
 
 const fn weak(
     country: &'static str,
-    form: &'static str,
+    forms: &'static [&'static str],
     is_valid: fn(&[u8]) -> bool,
     words: &'static [&'static str],
 ) -> NumberFormat {
-    NumberFormat { country, form, is_valid, words }
+    NumberFormat { country, forms, is_valid, words }
 }
 
 const GERMAN_TAX: &[&str] = &["steuer", "idnr", "id-nr", "tax id", "tin"];
@@ -49,64 +53,44 @@ const JAPANESE: &[&str] = &["my number", "mynumber", "individual number", "マ�
 const CHILEAN: &[&str] = &["rut", "run"];
 
 pub const FORMATS: &[NumberFormat] = &[
-    strong("BR", "3.3.3-2", world::brazil),
-    weak("BR", "11", world::brazil, &["cpf"]),
-    weak("DE", "11", europe::germany, GERMAN_TAX),
-    weak("DE", "2 3 3 3", europe::germany, GERMAN_TAX),
-    strong("FR", "15", europe::france_compact),
-    strong("FR", "13 2", europe::france),
-    strong("FR", "1 2 2 2 3 3 2", europe::france),
-    weak("NL", "9", europe::netherlands, DUTCH),
-    weak("NL", "4.2.3", europe::netherlands, DUTCH),
-    weak("NL", "3 3 3", europe::netherlands, DUTCH),
-    weak("PL", "11", europe::poland, &["pesel"]),
-    strong("SE", "6-4", europe::sweden),
-    strong("SE", "8-4", europe::sweden),
-    weak("SE", "10", europe::sweden, SWEDISH),
-    weak("SE", "12", europe::sweden, SWEDISH),
-    strong("BE", "2.2.2-3.2", europe::belgium),
-    strong("BE", "11", europe::belgium),
-    strong("CH", "3.4.4.2", europe::switzerland),
-    strong("CH", "13", europe::switzerland),
-    weak("DK", "6-4", europe::denmark, &["cpr", "personnummer"]),
-    weak("DK", "10", europe::denmark, &["cpr"]),
-    strong("NO", "11", europe::norway),
-    strong("NO", "6 5", europe::norway),
-    weak("PT", "9", europe::portugal, PORTUGUESE),
-    weak("PT", "3 3 3", europe::portugal, PORTUGUESE),
-    weak("RO", "13", europe::romania, &["cnp", "cod numeric"]),
-    weak("BG", "10", europe::bulgaria, &["егн", "egn"]),
-    strong("CZ", "6/4", europe::czechia),
-    weak("CZ", "10", europe::czechia, &["rodné", "rodne"]),
-    weak("TR", "11", europe::turkey, &["kimlik", "tckn", "tc no"]),
-    weak("HR", "11", europe::croatia, &["oib"]),
-    weak("EE", "11", europe::baltics, &["isikukood", "personal code", "id-kood"]),
-    weak("LT", "11", europe::baltics, &["asmens kod", "personal code"]),
-    weak("GR", "11", europe::greece, &["amka", "αμκα"]),
-    weak("IN", "12", world::india, AADHAAR),
-    weak("IN", "4 4 4", world::india, AADHAAR),
-    weak("IN", "4-4-4", world::india, AADHAAR),
-    strong("KR", "6-7", world::korea),
-    strong("CN", "18", world::china),
-    strong("ZA", "13", world::south_africa),
-    strong("ZA", "6 4 3", world::south_africa),
-    strong("AR", "2-8-1", world::argentina),
-    weak("AR", "11", world::argentina, &["cuit", "cuil"]),
-    strong("CL", "2.3.3-1", world::chile),
-    strong("CL", "1.3.3-1", world::chile),
-    weak("CL", "8-1", world::chile, CHILEAN),
-    weak("CL", "7-1", world::chile, CHILEAN),
-    weak("CA", "3-3-3", world::canada, CANADIAN),
-    weak("CA", "3 3 3", world::canada, CANADIAN),
-    weak("CA", "9", world::canada, CANADIAN),
-    weak("AU", "3 3 3", world::australia, AUSTRALIAN),
-    weak("AU", "9", world::australia, AUSTRALIAN),
-    weak("JP", "12", world::japan, JAPANESE),
-    weak("JP", "4 4 4", world::japan, JAPANESE),
-    weak("JP", "4-4-4", world::japan, JAPANESE),
-    strong("TH", "1-4-5-2-1", world::thailand),
-    weak("TH", "13", world::thailand, &["บัตรประชาชน", "thai id", "national id"]),
-    strong("US", "3-2-4", world::united_states_taxpayer),
+    strong("BR", &["3.3.3-2"], world::brazil),
+    weak("BR", &["11"], world::brazil, &["cpf"]),
+    weak("DE", &["11", "2 3 3 3"], europe::germany, GERMAN_TAX),
+    strong("FR", &["15"], europe::france_compact),
+    strong("FR", &["13 2", "1 2 2 2 3 3 2"], europe::france),
+    weak("NL", &["9", "4.2.3", "3 3 3"], europe::netherlands, DUTCH),
+    weak("PL", &["11"], europe::poland, &["pesel"]),
+    strong("SE", &["6-4", "8-4"], europe::sweden),
+    weak("SE", &["10", "12"], europe::sweden, SWEDISH),
+    strong("BE", &["2.2.2-3.2", "11"], europe::belgium),
+    strong("CH", &["3.4.4.2", "13"], europe::switzerland),
+    weak("DK", &["6-4"], europe::denmark, &["cpr", "personnummer"]),
+    weak("DK", &["10"], europe::denmark, &["cpr"]),
+    strong("NO", &["11", "6 5"], europe::norway),
+    weak("PT", &["9", "3 3 3"], europe::portugal, PORTUGUESE),
+    weak("RO", &["13"], europe::romania, &["cnp", "cod numeric"]),
+    weak("BG", &["10"], europe::bulgaria, &["егн", "egn"]),
+    strong("CZ", &["6/4"], europe::czechia),
+    weak("CZ", &["10"], europe::czechia, &["rodné", "rodne"]),
+    weak("TR", &["11"], europe::turkey, &["kimlik", "tckn", "tc no"]),
+    weak("HR", &["11"], europe::croatia, &["oib"]),
+    weak("EE", &["11"], europe::baltics, &["isikukood", "personal code", "id-kood"]),
+    weak("LT", &["11"], europe::baltics, &["asmens kod", "personal code"]),
+    weak("GR", &["11"], europe::greece, &["amka", "αμκα"]),
+    weak("IN", &["12", "4 4 4", "4-4-4"], world::india, AADHAAR),
+    strong("KR", &["6-7"], world::korea),
+    strong("CN", &["18"], world::china),
+    strong("ZA", &["13", "6 4 3"], world::south_africa),
+    strong("AR", &["2-8-1"], world::argentina),
+    weak("AR", &["11"], world::argentina, &["cuit", "cuil"]),
+    strong("CL", &["2.3.3-1", "1.3.3-1"], world::chile),
+    weak("CL", &["8-1", "7-1"], world::chile, CHILEAN),
+    weak("CA", &["3-3-3", "3 3 3", "9"], world::canada, CANADIAN),
+    weak("AU", &["3 3 3", "9"], world::australia, AUSTRALIAN),
+    weak("JP", &["12", "4 4 4", "4-4-4"], world::japan, JAPANESE),
+    strong("TH", &["1-4-5-2-1"], world::thailand),
+    weak("TH", &["13"], world::thailand, &["บัตรประชาชน", "thai id", "national id"]),
+    strong("US", &["3-2-4"], world::united_states_taxpayer),
 ];
 
 pub fn check(found: &Occurrence<'_>) -> Verdict {
@@ -128,7 +112,7 @@ pub fn check(found: &Occurrence<'_>) -> Verdict {
         let form = form_of(number);
         let digits = digits(number);
         let is_valid = |format: &&NumberFormat| {
-            format.form == form
+            format.forms.contains(&form.as_str())
                 && (format.is_valid)(&digits)
                 && (format.words.is_empty() || has_word_before(found, format.words))
         };

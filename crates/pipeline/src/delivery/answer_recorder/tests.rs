@@ -4,6 +4,10 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+use domain::call::Target;
+use http::HeaderValue;
+use store::KeptAnswer;
+
 use super::*;
 
 /// The results that recorders handed over.
@@ -13,7 +17,7 @@ struct Kept(Arc<Mutex<Vec<Option<RecordedAnswer>>>>);
 impl Kept {
     fn recorder(&self, limit: usize) -> AnswerRecorder {
         let kept = self.clone();
-        AnswerRecorder::new(limit, move |answer| kept.0.lock().push(answer))
+        AnswerRecorder::new(limit, move |answer, _| kept.0.lock().push(answer))
     }
 
     fn only(&self) -> Option<RecordedAnswer> {
@@ -53,10 +57,10 @@ fn the_events_of_a_stream_come_back_as_one_body() {
     for event in ["data: 1\n\n", ": keep-alive\n\n", "data: [DONE]\n\n"] {
         recorder.push(&Bytes::from_static(event.as_bytes()));
     }
-    recorder.finish(Some(&target()));
+    recorder.finish(&AnswerFacts { target: Some(&target()), ..AnswerFacts::default() });
     let answer = kept.only().unwrap();
     assert_eq!(answer.target(), target());
-    let reply = answer.replay();
+    let reply = replay(&answer);
     assert_eq!(reply.status, StatusCode::OK);
     let lasting = headers(&[("content-type", "text/event-stream"), ("x-gateway-provider", "openai")]);
     assert_eq!(reply.headers, lasting, "time and ids are those of the first call");
@@ -71,10 +75,10 @@ fn a_whole_reply_is_recorded_with_its_status() {
         headers: headers(&[("content-type", "application/json")]),
         body: ReplyBody::whole(vec![Bytes::from_static(b"{\"a\":"), Bytes::from_static(b"1}")]),
     };
-    kept.recorder(100).record_whole(&reply, None);
+    kept.recorder(100).record_whole(&reply, &AnswerFacts::default());
     let answer = kept.only().unwrap();
     assert_eq!(&*answer.target().instance, "");
-    let again = answer.replay();
+    let again = replay(&answer);
     assert_eq!((again.status, &again.headers), (reply.status, &reply.headers));
     assert_eq!(pieces(again), ["{\"a\":1}"]);
 }
@@ -86,7 +90,7 @@ fn a_body_over_the_limit_is_reported_and_not_held() {
         let mut recorder = kept.recorder(8);
         parts.iter().for_each(|length| recorder.push(&Bytes::from(vec![b'x'; *length])));
         assert_eq!(recorder.body.is_some(), is_kept, "{parts:?}");
-        recorder.finish(None);
+        recorder.finish(&AnswerFacts::default());
         assert_eq!(kept.only().is_some(), is_kept, "{parts:?}");
     }
 }
@@ -109,7 +113,7 @@ fn stored_answers_of_this_and_earlier_versions_are_read() {
     let mut recorder = kept.recorder(100);
     recorder.start(StatusCode::CREATED, &headers(&[("cache-control", "no-cache")]));
     recorder.push(&Bytes::from_static(b"\xff"));
-    recorder.finish(Some(&target()));
+    recorder.finish(&AnswerFacts { target: Some(&target()), ..AnswerFacts::default() });
     let answer = kept.only().unwrap();
     assert_eq!(RecordedAnswer::from_stored(answer.clone().into_stored().unwrap()), Some(answer));
 
@@ -117,8 +121,28 @@ fn stored_answers_of_this_and_earlier_versions_are_read() {
     let earlier = r#"{"headers":[["content-type","application/json"]],"provider":"openai","provider_name":"east","model":"gpt-5"}"#;
     let answer = RecordedAnswer::from_stored(stored(earlier)).unwrap();
     assert_eq!(answer.target(), target());
-    let reply = answer.replay();
+    let reply = replay(&answer);
     let expected = headers(&[("content-type", "application/json")]);
     assert_eq!((reply.status, reply.headers), (StatusCode::OK, expected));
     assert_eq!(RecordedAnswer::from_stored(stored("")), None);
+}
+
+#[test]
+fn two_receivers_get_the_answer_each_up_to_its_own_limit() {
+    let (small, large) = (Kept::default(), Kept::default());
+    let join = |first: &Kept, second: &Kept| {
+        AnswerRecorder::join(Some(Box::new(first.recorder(4))), Some(Box::new(second.recorder(8)))).unwrap()
+    };
+    let mut recorder = join(&small, &large);
+    recorder.push(&Bytes::from_static(b"six ch"));
+    recorder.finish(&AnswerFacts::default());
+    assert_eq!((small.only().is_some(), large.only().is_some()), (false, true));
+
+    drop(join(&small, &large));
+    assert_eq!(
+        (small.0.lock().len(), large.0.lock().len()),
+        (1, 1),
+        "an abandoned recording reaches neither"
+    );
+    assert!(AnswerRecorder::join(None, None).is_none());
 }

@@ -97,6 +97,15 @@ fn attempt_end(receipt: &Receipt, trace: &CallTrace, index: usize) -> i64 {
     answered.max(receipt.at.micros() + next.unwrap_or(micros(receipt.duration_us)))
 }
 
+/// The type of a cache hit, `miss`, or `off` if the cache was not searched.
+fn cache_result(receipt: &Receipt) -> &str {
+    match &*receipt.cache_type {
+        "" if receipt.cache_miss => "miss",
+        "" => "off",
+        hit => hit,
+    }
+}
+
 fn call_attributes(receipt: &Receipt, trace: &CallTrace) -> Vec<Value> {
     let response = trace.attempts.last().map(|attempt| &attempt.response);
     let mut all = vec![
@@ -109,7 +118,7 @@ fn call_attributes(receipt: &Receipt, trace: &CallTrace) -> Vec<Value> {
         count("gatehouse.attempts", receipt.attempts.len() as u64),
         count("gatehouse.overhead_us", receipt.overhead_us),
         boolean("gatehouse.stream", receipt.stream),
-        text("gatehouse.cache", if receipt.cache_type.is_empty() { "off" } else { &receipt.cache_type }),
+        text("gatehouse.cache", cache_result(receipt)),
     ];
     let known = [
         ("gen_ai.provider.name", otel_provider_name(&receipt.provider)),

@@ -60,7 +60,7 @@ impl UpstreamStream {
         }
         self.discharge(ticket);
         self.trace(ticket);
-        ticket.audit.record_verdicts(self.verdicts());
+        ticket.record_verdicts(self.verdicts());
         let native = matches!(self.mode, StreamMode::Native(_));
         stored_response::keep_stream(ticket, self.provider_id.as_deref(), native, self.final_bytes.take());
         if let Some(id) = self.provider_id.clone() {

@@ -56,6 +56,7 @@ const COLUMNS: &[CsvColumn] = &[
     ("output_tokens", |entry| some(&entry.usage.as_ref().map(|usage| usage.output_tokens))),
     ("total_cost", |entry| some(&entry.usage.as_ref().and_then(|usage| usage.total_cost))),
     ("workflow_version_id", |entry| some(&entry.workflow_version_id)),
+    ("saved_cost", |entry| some(&entry.usage.as_ref().and_then(|usage| usage.saved_cost))),
 ];
 
 fn some(value: &Option<impl ToString>) -> String {
@@ -145,7 +146,7 @@ mod tests {
         ("the path contains it", &["endpoint"]),
         (
             "a column of the usage log, or a detail of it",
-            &["run_id", "cost_source", "pricing_version", "raw_usage"],
+            &["run_id", "cost_source", "pricing_version", "raw_usage", "cache_miss"],
         ),
         ("in the JSONL export", &["provider_id", "overhead_us", "interrupted", "trace"]),
         ("in the ledger only", &["resumed", "unbooked"]),

@@ -86,6 +86,8 @@ pub struct AuditUsageView {
     pub total_cost: Option<f64>,
     pub cost_source: &'static str,
     pub estimated: bool,
+    /// What an answer from the cache saved; null for other answers.
+    pub saved_cost: Option<f64>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -192,6 +194,7 @@ fn usage(entry: &AuditEntry) -> Option<AuditUsageView> {
         total_cost: cost.map(Nanos::usd),
         cost_source: entry.cost_source.as_str(),
         estimated: entry.usage.estimated,
+        saved_cost: entry.saved_cost.map(Nanos::usd),
     })
 }
 
@@ -247,7 +250,7 @@ mod tests {
     /// for the endpoint.
     const LEFT_OUT: &[(&str, &[&str])] = &[
         ("the path contains it", &["endpoint"]),
-        ("in the usage log", &["run_id", "pricing_version", "raw_usage"]),
+        ("in the usage log", &["run_id", "pricing_version", "raw_usage", "cache_miss"]),
         ("in the ledger only", &["resumed", "unbooked"]),
     ];
 

@@ -38,6 +38,8 @@ macro_rules! define_entry {
             pub input_cost: Option<f64>,
             pub output_cost: Option<f64>,
             pub total_cost: Option<f64>,
+            /// What an answer from the cache saved; null for other answers.
+            pub saved_cost: Option<f64>,
             /// model_pricing, provider_reported or none
             pub cost_source: &'static str,
             pub estimated: bool,
@@ -61,6 +63,7 @@ macro_rules! define_entry {
                     input_cost: receipt.cost.map(|cost| cost.input.usd()),
                     output_cost: receipt.cost.map(|cost| cost.output.usd()),
                     total_cost: receipt.total_cost().map(Nanos::usd),
+                    saved_cost: receipt.saved_cost.map(Nanos::usd),
                     cost_source: receipt.cost_source.as_str(),
                     estimated: receipt.usage.estimated,
                     caveat: receipt.usage.caveat,

@@ -35,6 +35,7 @@ fn recorded(receipt: Receipt) -> Receipt {
         usage: tokens,
         raw_usage: None,
         pricing_version: None,
+        cache_miss: false,
         unbooked: false,
         trace: receipt.trace.map(trace),
         audit: Some(audit),

@@ -26,8 +26,8 @@ fn prices(consumed: &Consumed) -> Option<Repriced> {
 async fn both_sums(store: &Store) -> [Vec<String>; 2] {
     const FROM_ROWS: &str = "SELECT model, user_path, cache_type, COUNT(*), CAST(SUM(COALESCE(input_cost, 0)) AS BIGINT), \
          CAST(SUM(COALESCE(output_cost, 0)) AS BIGINT), COUNT(input_cost), \
-         SUM(CASE WHEN input_cost IS NULL AND input + cache_read + cache_write_5m + cache_write_1h + audio_input + output \
-         + reasoning + audio_output > 0 THEN 1 ELSE 0 END), \
+         SUM(CASE WHEN input_cost IS NULL AND cache_type = '' AND input + cache_read + cache_write_5m + cache_write_1h \
+         + audio_input + output + reasoning + audio_output > 0 THEN 1 ELSE 0 END), \
          CAST(SUM(input) AS BIGINT) FROM usage GROUP BY model, user_path, cache_type ORDER BY model, user_path, cache_type";
     const FROM_SUMS: &str = "SELECT model, user_path, cache_type, CAST(SUM(requests) AS BIGINT), \
          CAST(SUM(input_cost) AS BIGINT), CAST(SUM(output_cost) AS BIGINT), CAST(SUM(priced) AS BIGINT), \
@@ -71,15 +71,17 @@ async fn sums_follow_their_rows_through_several_batches() {
         check_sums(&store).await;
         let done = store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
         assert_eq!(done.matched, receipts.len() as u64);
-        assert_eq!(done.with_pricing + done.without_pricing, done.matched);
-        assert!(done.recalculated > 2 * done.matched / 3, "{done:?}");
+        let uncached = receipts.iter().filter(|receipt| receipt.cache_type.is_empty()).count() as u64;
+        assert!(uncached > done.matched / 3, "{uncached}");
+        assert_eq!(done.with_pricing + done.without_pricing, uncached);
+        assert!(done.recalculated > 2 * uncached / 3, "{done:?}");
         check_sums(&store).await;
         assert_eq!(
             store.ledger().summary(&everything()).await.unwrap(),
             added_up(&store, &everything()).await
         );
         let (rows, _) = store.ledger().log(&everything(), 10_000, 0).await.unwrap();
-        for row in rows {
+        for row in rows.into_iter().filter(|row| row.cache_type.is_empty()) {
             let priced = row.model != "M%1";
             assert_eq!(
                 (row.cost.is_some(), row.usage.caveat.as_deref()),
@@ -103,9 +105,11 @@ async fn what_is_known_better_is_kept() {
         plain.cost_source = CostSource::None;
         plain.session_id = Some("talk".into());
         let failed = Receipt { usage: Usage::default(), cost: None, ..receipt("failed") };
-        book(&store, vec![reported, resumed, plain, failed]).await;
+        let mut cached = Receipt { cost: Some(Cost::default()), ..receipt("cached") };
+        (cached.cache_type, cached.saved_cost) = ("exact".into(), Some(Nanos(9)));
+        book(&store, vec![reported, resumed, plain, failed, cached]).await;
         let done = store.ledger().recalculate(&everything(), &mut prices).await.unwrap();
-        assert_eq!(done, Recalculated { matched: 4, recalculated: 1, with_pricing: 1, without_pricing: 0 });
+        assert_eq!(done, Recalculated { matched: 5, recalculated: 1, with_pricing: 1, without_pricing: 0 });
         let (rows, _) = store.ledger().log(&everything(), 10, 0).await.unwrap();
         let row = |id: &str| rows.iter().find(|row| row.id == id).unwrap();
         for kept in ["reported", "resumed"] {
@@ -117,6 +121,8 @@ async fn what_is_known_better_is_kept() {
         assert_eq!(plain.session_id.as_deref(), Some("talk"));
         assert!(plain.raw_usage.as_ref().unwrap().get().contains("\"prompt_tokens\": 100"), "as it came");
         assert_eq!(row("failed").cost, None);
+        let cached = row("cached");
+        assert_eq!((cached.total_cost(), cached.saved_cost), (Some(Nanos(0)), Some(Nanos(9))));
         check_sums(&store).await;
     })
     .await;
@@ -223,6 +229,7 @@ async fn what_has_no_price_is_listed_by_model() {
         };
         let paid = Some(Cost::default());
         let nothing = Receipt { usage: Usage::default(), ..call("0", "own", 5_000, None) };
+        let cached = |id: &str| Receipt { cache_type: "exact".into(), ..call(id, "own", 2_005, None) };
         book(
             &store,
             vec![
@@ -234,6 +241,7 @@ async fn what_has_no_price_is_listed_by_model() {
                 call("5", "mixed", 3_000, None),
                 call("6", "priced", 0, paid),
                 nothing,
+                cached("9"),
             ],
         )
         .await;
@@ -255,7 +263,7 @@ async fn what_has_no_price_is_listed_by_model() {
         store.ledger().compact_all().await.unwrap();
         assert_eq!(shown(&everything()).await, expected);
         // Sums that are split between the tables and a delta.
-        book(&store, vec![call("7", "own", 2_001, None), call("8", "own", 2_002, paid)]).await;
+        book(&store, vec![call("7", "own", 2_001, None), call("8", "own", 2_002, paid), cached("10")]).await;
         assert_eq!(shown(&everything()).await[1], ("own".to_owned(), 3, 300, 60, at(2_001)));
         store.ledger().compact_all().await.unwrap();
         assert_eq!(shown(&everything()).await[1], ("own".to_owned(), 3, 300, 60, at(2_001)));

@@ -10,7 +10,7 @@ use crate::database::Row;
 use crate::ledger::histogram::{Histogram, SLOTS, percentile};
 use crate::ledger::rollup::{Sums, sum_column};
 
-const COUNT: usize = 14;
+const COUNT: usize = 16;
 
 /// The expression for each figure over sums, and over a usage row.
 pub(super) static COLUMNS: LazyLock<[(&str, &str); COUNT]> = LazyLock::new(|| {
@@ -29,6 +29,8 @@ pub(super) static COLUMNS: LazyLock<[(&str, &str); COUNT]> = LazyLock::new(|| {
         ("input_cost", "COALESCE(input_cost, 0)"),
         ("output_cost", "COALESCE(output_cost, 0)"),
         ("priced", "CASE WHEN input_cost IS NULL THEN 0 ELSE 1 END"),
+        ("saved_cost", "COALESCE(saved_cost, 0)"),
+        ("cache_misses", "cache_miss"),
     ]
 });
 /// The numbers of the columns of `Sums` that each figure adds up.
@@ -140,6 +142,16 @@ impl Figures {
 
     fn cost(&self, nanos: i64) -> Option<Nanos> {
         (self.sums[13] > 0).then_some(Nanos(nanos))
+    }
+
+    /// The cost that answers from the cache saved; `None` when they saved none, or it is not known.
+    pub fn saved_cost(&self) -> Option<Nanos> {
+        (self.sums[14] != 0).then_some(Nanos(self.sums[14]))
+    }
+
+    /// The number of calls for which the cache was searched and had no answer.
+    pub fn cache_misses(&self) -> i64 {
+        self.sums[15]
     }
 
     /// Percentile in milliseconds of the requested histogram; `None` when it counts no call.

@@ -38,6 +38,8 @@ prop_compose! {
         (made.provider, made.provider_name) = (provider.into(), name.into());
         (made.auth_key_id, made.tenant_id) = (key.map(str::to_owned), tenant.map(str::to_owned));
         (made.duration_us, made.first_byte_us) = (duration, first);
+        made.saved_cost = (!cache.is_empty() && second % 3 > 0).then_some(Nanos(second));
+        made.cache_miss = cache.is_empty() && second % 2 == 0;
         made
     }
 }

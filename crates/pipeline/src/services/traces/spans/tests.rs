@@ -82,6 +82,16 @@ fn a_failover_has_a_client_span_per_attempt() {
 }
 
 #[test]
+fn a_span_says_whether_the_cache_had_the_answer() {
+    let trace = CallTrace { operation: "chat", parameters: Vec::new(), attempts: Vec::new() };
+    let cases = [("", false, "off"), ("", true, "miss"), ("exact", false, "exact")];
+    for (cache_type, cache_miss, expected) in cases {
+        let receipt = Receipt { cache_type: cache_type.into(), cache_miss, ..receipt(Vec::new()) };
+        assert_eq!(value(&spans(&receipt, &trace)[0], "gatehouse.cache"), Some(&json!(expected)));
+    }
+}
+
+#[test]
 fn a_streams_client_span_lasts_to_its_end() {
     let trace = CallTrace {
         operation: "chat",
@@ -120,10 +130,11 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ("`error.type` is the code; messages may quote the request", &["error_type", "error_message"]),
     (
         "a detail of the ledger",
-        &["tenant_id", "run_id", "cost_source", "pricing_version", "raw_usage", "unbooked"],
+        &["tenant_id", "run_id", "cost_source", "pricing_version", "raw_usage", "saved_cost", "unbooked"],
     ),
     ("a detail of the audit log", &["alias_used", "resumed", "workflow_version_id", "audit"]),
     ("the process that ended before the call exports no span of it", &["interrupted"]),
+    ("shown in place of a missing cache type only", &["cache_miss"]),
 ];
 
 #[test]

@@ -1,0 +1,66 @@
+//! Conversion of a recorded answer between its two forms: one document, and an event stream.
+
+#[cfg(test)]
+mod tests;
+
+use bytes::{Bytes, BytesMut};
+use domain::call::Format;
+use domain::canon::{Collector, Content, Event, Reply};
+use domain::fault::Fault;
+use wire::codec::{Decoding, Rendering};
+use wire::sse::Splitter;
+use wire::{answer_form, formats, tool_ids};
+
+use crate::services::response_cache::CachedAnswer;
+
+/// Reads a recorded answer; `None` if something of it would be lost. The usage that its client did not ask for is added:
+/// a document always has it.
+pub fn read(cached: &CachedAnswer, format: Format, mut decoding: Decoding) -> Option<Reply> {
+    let body = cached.answer.body();
+    if answer_form::is_bound(format, body) {
+        return None;
+    }
+    let read = match cached.is_stream {
+        true => read_stream(body, format, decoding),
+        false => formats::upstream(format).decode(body, &mut decoding),
+    };
+    let mut reply = read.ok()?;
+    if reply.usage.is_none() {
+        reply.usage.clone_from(&cached.usage);
+    }
+    for part in &mut reply.parts {
+        if let Content::ToolCall(call) = &mut part.content {
+            call.id = tool_ids::restore(std::mem::take(&mut call.id));
+        }
+    }
+    Some(reply)
+}
+
+fn read_stream(body: &Bytes, format: Format, decoding: Decoding) -> Result<Reply, Fault> {
+    let mut decoder = formats::upstream(format).decoder(decoding);
+    let mut splitter = Splitter::new(body.len());
+    splitter.push(body.clone());
+    let (mut events, mut collector) = (Vec::new(), Collector::default());
+    // No event is longer than the body.
+    while let Some(event) = splitter.next().ok().flatten().or_else(|| splitter.finish()) {
+        if !event.is_comment_only() {
+            decoder.decode_event(&event, &mut events)?;
+        }
+    }
+    decoder.close(&mut events)?;
+    events.iter().for_each(|event| collector.take(event));
+    Ok(collector.finish())
+}
+
+/// Writes an answer as a document or as a stream.
+pub fn write(reply: Reply, format: Format, mut rendering: Rendering, streams: bool) -> Bytes {
+    let client = formats::client(format);
+    if !streams {
+        return client.render(&reply, &mut rendering);
+    }
+    let mut renderer = client.renderer(rendering);
+    let mut out = BytesMut::new();
+    let write = |event: &Event| renderer.write(event, &mut out);
+    reply.into_events().iter().for_each(write);
+    out.freeze()
+}
