@@ -22,7 +22,7 @@ use crate::dispatch::{self, Answer};
 use crate::gateway::Gateway;
 use crate::services::recorded_answer::RecordedAnswer;
 use crate::services::response_cache::{
-    CacheKey, CachedAnswer, Claim, Follower, Leader, ReplayedAnswer, ResponseCache,
+    CacheKey, CachedAnswer, Claim, Leader, PendingAnswer, ReplayedAnswer, ResponseCache,
 };
 
 pub use preview::{CachePreview, preview};
@@ -37,7 +37,7 @@ pub(crate) enum Found {
     /// The call is sent; its answer is added to the cache if there is a recorder.
     Miss(Option<Box<AnswerRecorder>>),
     /// An identical call is in flight, and this one asks for a stream: it can wait with its head sent.
-    InFlight(Follower, Box<AnswerRecorder>),
+    InFlight(PendingAnswer, Box<AnswerRecorder>),
 }
 
 /// Searches the cache for the answer to a call.
@@ -88,12 +88,12 @@ async fn search_in(
             None
         }
         // A large call is admitted on a worker thread, which the stream of a waiting call cannot do.
-        Claim::Follower(follower) if call.stream && !call.is_large() => {
-            return Ok(Found::InFlight(follower, recorder(storing, request, ticket)));
+        Claim::InFlight(pending) if call.stream && !call.is_large() => {
+            return Ok(Found::InFlight(pending, recorder(storing, request, ticket)));
         }
-        Claim::Follower(follower) => {
+        Claim::InFlight(pending) => {
             let limit = ticket.context.policy().call_timeout([]);
-            wait(follower, limit, ticket).await
+            wait(pending, limit, ticket).await
         }
     };
     if let Some(replayed) = replayed(answer, call, ticket).await? {
@@ -104,9 +104,9 @@ async fn search_in(
 }
 
 /// Waits for the answer of the call in flight. Without one in time, the call is sent by itself.
-async fn wait(follower: Follower, limit: Duration, ticket: &mut Ticket) -> Option<Arc<CachedAnswer>> {
+async fn wait(pending: PendingAnswer, limit: Duration, ticket: &mut Ticket) -> Option<Arc<CachedAnswer>> {
     let begun = ticket.context.now();
-    let answer = tokio::time::timeout(limit, follower.answer()).await.ok().flatten();
+    let answer = tokio::time::timeout(limit, pending.answer()).await.ok().flatten();
     let waited = ticket.context.now().saturating_sub(begun);
     ticket.receipt.waited(waited);
     answer
@@ -141,14 +141,14 @@ fn count(ticket: &Ticket) {
 /// meanwhile. It waits no longer than for the first event of a provider: a call in flight whose client reads slowly may
 /// take much longer.
 pub(crate) async fn follow(
-    follower: Follower,
+    pending: PendingAnswer,
     gateway: Arc<Gateway>,
     draw: u64,
     prepared: Prepared,
     mut ticket: Box<Ticket>,
 ) -> (Box<Ticket>, Result<Answer, Fault>) {
     let limit = ticket.context.policy().first_event_timeout;
-    let answer = wait(follower, limit, &mut ticket).await;
+    let answer = wait(pending, limit, &mut ticket).await;
     match replayed(answer, &prepared.call, &mut ticket).await {
         Ok(None) => {}
         Ok(Some(replayed)) => return (ticket, Ok(Answer::Replayed(Box::new(replayed)))),
@@ -174,7 +174,7 @@ struct Storing {
 }
 
 /// The recorder that adds the answer of a call to the cache.
-fn recorder(storing: Storing, request: CacheRequest, ticket: &Ticket) -> Box<AnswerRecorder> {
+fn recorder(storing: Storing, request: Box<CacheRequest>, ticket: &Ticket) -> Box<AnswerRecorder> {
     let gateway = ticket.gateway().clone();
     let user_path = ticket.context.owner().user_path.clone();
     Box::new(AnswerRecorder::new(LARGEST_ANSWER, move |answer, facts| {

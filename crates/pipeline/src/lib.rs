@@ -72,10 +72,10 @@ where
     let recorder = match cache::search(&arrival, &prepared, &mut ticket).await {
         Ok(Found::Hit(answer)) => return Ok(replay::reply(ticket, answer, recorder).await),
         Ok(Found::Miss(cached)) => AnswerRecorder::join(recorder, cached),
-        Ok(Found::InFlight(follower, cached)) => {
+        Ok(Found::InFlight(pending, cached)) => {
             let recorder = AnswerRecorder::join(recorder, Some(cached));
             let (early, draw) = (EarlyReply::of(&ticket), arrival.request_id.number());
-            let answering = Box::pin(cache::follow(follower, gateway.clone(), draw, prepared, ticket));
+            let answering = Box::pin(cache::follow(pending, gateway.clone(), draw, prepared, ticket));
             return commit::stream(gateway, &arrival, early, answering, recorder).await;
         }
         Err(fault) => return Err(ticket.refuse(fault)),

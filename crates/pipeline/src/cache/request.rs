@@ -30,7 +30,7 @@ pub enum Eligibility {
         reason: MissReason,
         wants_details: bool,
     },
-    Cacheable(CacheRequest),
+    Cacheable(Box<CacheRequest>),
 }
 
 /// A call that may be answered from the cache.
@@ -95,7 +95,7 @@ pub fn eligibility(
     if control.no_store || !is_exact {
         return excluded(MissReason::Bypass);
     }
-    Ok(Eligibility::Cacheable(CacheRequest {
+    Ok(Eligibility::Cacheable(Box::new(CacheRequest {
         parts: parts(call, first, context),
         target: first.target.clone(),
         reads: !control.no_cache,
@@ -103,7 +103,7 @@ pub fn eligibility(
         wants_details,
         streams: call.stream,
         includes_usage: call.request.include_usage,
-    }))
+    })))
 }
 
 /// Whether calls of this kind are cached: one request with everything that decides its answer in it.

@@ -18,7 +18,7 @@ use moka::policy::EvictionPolicy;
 
 use super::recorded_answer::RecordedAnswer;
 
-pub use in_flight::{Claim, Follower, Leader};
+pub use in_flight::{Claim, Leader, PendingAnswer};
 
 /// The hash of everything that decides the answer to a call, its caller included.
 pub type CacheKey = [u8; 32];

@@ -44,10 +44,13 @@ fn owners() -> Vec<Owner> {
     owners
 }
 
+/// Whether two callers share answers.
+type Shares = fn(&Owner, &Owner) -> bool;
+
 #[test]
 fn only_callers_of_the_same_scope_share_answers() {
     let request = request(r#"{"model":"m","messages":[0]}"#);
-    let shares: [(CacheScope, fn(&Owner, &Owner) -> bool); 4] = [
+    let shares: [(CacheScope, Shares); 4] = [
         (CacheScope::UserPath, |one, other| one.tenant == other.tenant && one.user_path == other.user_path),
         (CacheScope::Key, |one, other| one.tenant == other.tenant && one.key == other.key),
         (CacheScope::Tenant, |one, other| one.tenant == other.tenant),

@@ -22,7 +22,7 @@ pub enum Claim {
     /// The call is sent, and its answer is for all that wait. `expired`: there was an answer, and it is too old.
     Leader { leader: Leader, expired: bool },
     /// Another call is being answered.
-    Follower(Follower),
+    InFlight(PendingAnswer),
 }
 
 impl InFlight {
@@ -31,7 +31,7 @@ impl InFlight {
     pub fn claim(&self, key: CacheKey, cache: &Arc<ResponseCache>, find: impl FnOnce() -> Entry) -> Claim {
         let mut calls = self.0.lock();
         if let Some(receiver) = calls.get(&key) {
-            return Claim::Follower(Follower(receiver.clone()));
+            return Claim::InFlight(PendingAnswer(receiver.clone()));
         }
         let expired = match find() {
             Entry::Fresh(answer) => return Claim::Found(answer),
@@ -71,10 +71,10 @@ impl Drop for Leader {
     }
 }
 
-/// A call that waits for the answer of another one.
-pub struct Follower(watch::Receiver<Announced>);
+/// The answer of a call in flight, which identical calls wait for.
+pub struct PendingAnswer(watch::Receiver<Announced>);
 
-impl Follower {
+impl PendingAnswer {
     /// The answer of the leader; `None` if it got none.
     pub async fn answer(mut self) -> Option<Arc<CachedAnswer>> {
         self.0.wait_for(Option::is_some).await.ok().and_then(|answer| answer.clone())

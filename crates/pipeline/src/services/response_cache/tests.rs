@@ -33,13 +33,13 @@ fn cache() -> Arc<ResponseCache> {
 fn lead(cache: &Arc<ResponseCache>) -> Leader {
     match cache.claim(KEY, NOW) {
         Claim::Leader { leader, .. } => leader,
-        Claim::Found(_) | Claim::Follower(_) => panic!("nobody has asked before"),
+        Claim::Found(_) | Claim::InFlight(_) => panic!("nobody has asked before"),
     }
 }
 
-fn follow(cache: &Arc<ResponseCache>) -> Follower {
+fn follow(cache: &Arc<ResponseCache>) -> PendingAnswer {
     match cache.claim(KEY, NOW) {
-        Claim::Follower(follower) => follower,
+        Claim::InFlight(pending) => pending,
         Claim::Found(_) | Claim::Leader { .. } => panic!("another call is in flight"),
     }
 }
@@ -100,11 +100,11 @@ fn a_purge_removes_what_its_filter_names() {
 fn calls_wait_for_the_answer_of_the_first() {
     let cache = cache();
     let leader = lead(&cache);
-    let mut followers: Vec<_> = (0..3).map(|_| Box::pin(follow(&cache).answer())).collect();
-    assert!(followers.iter_mut().all(|follower| poll(follower).is_pending()));
+    let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(follow(&cache).answer())).collect();
+    assert!(waiting.iter_mut().all(|call| poll(call).is_pending()));
     leader.answer(answer("text", "/"), 0);
-    for follower in &mut followers {
-        let Poll::Ready(Some(found)) = poll(follower) else { panic!("the answer has come") };
+    for call in &mut waiting {
+        let Poll::Ready(Some(found)) = poll(call) else { panic!("the answer has come") };
         assert_eq!(found.answer.body(), "text");
     }
     assert!(matches!(cache.claim(KEY, NOW), Claim::Found(_)));
@@ -114,10 +114,10 @@ fn calls_wait_for_the_answer_of_the_first() {
 fn a_leader_without_an_answer_leaves_the_others_to_themselves() {
     let cache = cache();
     let leader = lead(&cache);
-    let mut follower = Box::pin(follow(&cache).answer());
-    assert!(poll(&mut follower).is_pending());
+    let mut pending = Box::pin(follow(&cache).answer());
+    assert!(poll(&mut pending).is_pending());
     drop(leader);
-    assert_eq!(poll(&mut follower), Poll::Ready(None));
+    assert_eq!(poll(&mut pending), Poll::Ready(None));
     drop(lead(&cache));
     assert!(matches!(cache.claim(KEY, NOW), Claim::Leader { expired: false, .. }));
 }
