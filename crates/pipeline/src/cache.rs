@@ -88,7 +88,7 @@ async fn search_in(
             None
         }
         // A large call is admitted on a worker thread, which the stream of a waiting call cannot do.
-        Claim::InFlight(pending) if call.stream && !call.is_large() => {
+        Claim::InFlight(pending) if call.streams_upstream() && !call.is_large() => {
             return Ok(Found::InFlight(pending, recorder(storing, request, ticket)));
         }
         Claim::InFlight(pending) => {

@@ -193,7 +193,7 @@ impl Explainer<'_> {
         let (body, changes) = inspect::accept_changes(self.gateway, &call, &guardrails, inspection)?;
         let changed = body.map(|body| receive::parse_here(body, self.arrival)).transpose()?;
         context.set_placeholders(changes.placeholders);
-        Ok(inspect::apply_changes(call, changed, changes.history))
+        Ok(inspect::apply_changes(call, changed, changes.history, &guardrails))
     }
 
     /// Checks the budgets on the path. Returns the call as it would be sent, and the error if it is refused.

@@ -12,7 +12,7 @@ use domain::fault::Fault;
 use domain::ids::Entropy;
 use domain::money::Nanos;
 use domain::resources::workflow::WorkflowFeatures;
-use egress::Egress;
+use egress::{Egress, Trust};
 use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
@@ -44,6 +44,8 @@ pub struct Gateway {
     pub traces: Option<Traces>,
     pub policy: Policy,
     pub capabilities: Capabilities,
+    /// The trust in addresses that are set through the admin API.
+    pub admin_trust: Trust,
     pub snapshot: ArcSwap<Snapshot>,
     pub pending_receipts: PendingReceipts,
     pub responses: Responses,

@@ -3,18 +3,22 @@
 
 use std::sync::Arc;
 
+use ::guardrails::placeholder::ScopeKey;
 use bytes::Bytes;
 use domain::call::Surface;
 use domain::fault::{self, Fault};
+use domain::receipt::GuardedSubject;
 
 use crate::accounting::ticket::Ticket;
 use crate::admission::Prepared;
 use crate::call::arrival::Arrival;
+use crate::call::context::CallContext;
 use crate::call::previous;
 use crate::call::receive::{self, Call};
 use crate::gateway::Gateway;
+use crate::guardrail_webhook;
 use crate::guardrails::{
-    CallGuardrails, RequestChanges, RequestInspection, RequestToInspect, inspect_request,
+    CallGuardrails, RemoteVerdicts, RequestChanges, RequestInspection, RequestInspector, RequestToInspect,
     redact_recorded_request,
 };
 
@@ -54,7 +58,7 @@ async fn inspect_guarded(
             Some(receive::parse(body, arrival, gateway).await?)
         }
     };
-    prepared.call = apply_changes(prepared.call, changed, changes.history);
+    prepared.call = apply_changes(prepared.call, changed, changes.history, guardrails);
     ticket.set_placeholders(changes.placeholders);
     Ok(prepared)
 }
@@ -69,9 +73,13 @@ async fn run_guardrails(
     let (key, guardrails) = (ticket.context.placeholder_key(), guardrails.clone());
     let size = request.body.len() + request.history.iter().map(Bytes::len).sum::<usize>();
     let is_recorded = ticket.context.records_bodies();
+    let (surface, original) = (request.surface, request.body.clone());
+    let inspector = match guardrails.asks_about_requests() {
+        true => ask_webhooks(request, &guardrails, &key, &ticket.context).await?,
+        false => RequestInspector::new(request),
+    };
     let work = move || {
-        let (surface, original) = (request.surface, request.body.clone());
-        let inspection = inspect_request(&guardrails.request, request, &key);
+        let inspection = inspector.inspect_rest(&guardrails.request, &key);
         let sent = inspection.recorded_body(&original).filter(|_| is_recorded);
         let recorded = sent.and_then(|sent| redact_recorded_request(&guardrails.record, surface, sent, &key));
         (inspection, recorded)
@@ -79,6 +87,33 @@ async fn run_guardrails(
     let (inspection, recorded) = gateway.with_bytes(size, work).await?;
     ticket.audit.inspected(recorded.as_ref());
     Ok(inspection)
+}
+
+/// Inspects a request up to the last step with a guardrail that asks a webhook.
+async fn ask_webhooks(
+    request: RequestToInspect,
+    guardrails: &Arc<CallGuardrails>,
+    key: &ScopeKey,
+    context: &CallContext,
+) -> Result<RequestInspector, Fault> {
+    let size = request.body.len();
+    let mut inspector = RequestInspector::new(request);
+    let last = guardrails.request.iter().rposition(guardrail_webhook::asks).map_or(0, |last| last + 1);
+    for index in 0..last {
+        let step = &guardrails.request[index];
+        let mut verdicts = RemoteVerdicts::default();
+        if guardrail_webhook::asks(step) && !inspector.is_refused() {
+            let texts = inspector.texts();
+            verdicts = guardrail_webhook::ask_step(step, GuardedSubject::Request, context, &texts).await;
+        }
+        let (guardrails, key) = (guardrails.clone(), key.clone());
+        let work = move || {
+            inspector.inspect(&guardrails.request[index], &key, verdicts);
+            inspector
+        };
+        inspector = context.gateway().with_bytes(size, work).await?;
+    }
+    Ok(inspector)
 }
 
 /// The parts of a call that are inspected. Refuses a call whose answer has to be inspected and cannot be.
@@ -118,15 +153,23 @@ pub(crate) fn apply_changes(
     call: Box<Call>,
     changed: Option<Box<Call>>,
     history: Option<Vec<Bytes>>,
+    guardrails: &CallGuardrails,
 ) -> Box<Call> {
     let mut call = match changed {
         Some(changed) => call.change_request(changed),
         None => call,
     };
+    call.holds_answer = guardrails.asks_about_answers() && answer_is_inspected(&call, guardrails);
     if let (Some(previous), Some(history)) = (&mut call.previous, history) {
         previous.items = history;
     }
     call
+}
+
+/// Whether the answer is inspected. One of a conversation that only its provider knows is, if a guardrail requires it.
+fn answer_is_inspected(call: &Call, guardrails: &CallGuardrails) -> bool {
+    let is_possible = guardrails.required_for_answer(false).is_some() || previous::history_is_known(call);
+    matches!(call.surface, Surface::Converse(_)) && call.has_inspectable_answer() && is_possible
 }
 
 /// Refuses a call whose answer has to be inspected or changed and cannot be.

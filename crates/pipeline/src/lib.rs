@@ -11,6 +11,7 @@ pub mod delivery;
 pub mod dispatch;
 pub mod explain;
 pub mod gateway;
+pub mod guardrail_webhook;
 pub mod guardrails;
 mod inspect;
 pub mod passthrough;
@@ -33,7 +34,7 @@ use cache::Found;
 use call::arrival::Arrival;
 use call::response_headers::Refused;
 use delivery::answer_recorder::AnswerRecorder;
-use delivery::commit::{self, Answering, EarlyReply};
+use delivery::commit::{self, AnswerForm, Answering, EarlyReply};
 use delivery::idempotency::{self, Turn};
 use delivery::replay;
 use delivery::reply::Reply;
@@ -83,14 +84,16 @@ where
     let (ticket, admitted) = admit_sized(gateway, &arrival, prepared, ticket).await?;
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
-            let streams = call.stream;
+            let (streams, holds_answer) = (call.stream, call.holds_answer);
             let early = EarlyReply::of(&ticket);
             // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
-            if streams {
-                commit::stream(gateway, &arrival, early, answering, recorder).await
-            } else {
-                commit::whole(answering, recorder).await
+            match streams {
+                true if holds_answer => {
+                    commit::held_stream(gateway, &arrival, early, answering, recorder).await
+                }
+                true => commit::stream(gateway, &arrival, early, answering, recorder).await,
+                false => commit::whole(answering, recorder, AnswerForm::Document).await,
             }
         }
         Err(fault) => Err(ticket.refuse(fault)),

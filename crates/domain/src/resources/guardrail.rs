@@ -4,16 +4,19 @@ mod config;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use super::Resource;
+use super::provider::{is_header_name, is_header_value};
 use crate::fault::{self, Fault};
 use crate::user_path::UserPath;
 
 pub use config::{
     GuardrailConfig, GuardrailType, InjectionAction, InjectionConfig, LengthConfig, MatchAction, PiiAction,
-    PiiConfig, RegexConfig, Sensitivity, SystemPromptConfig, SystemPromptMode, TextRole,
+    PiiConfig, RegexConfig, Sensitivity, SystemPromptConfig, SystemPromptMode, TextRole, WebhookConfig,
 };
 
 const MAX_NAME: usize = 200;
@@ -38,6 +41,9 @@ pub struct Guardrail {
     pub on_error: OnError,
     #[serde(default)]
     pub on_unreadable: OnUnreadable,
+    /// The headers of the requests of a webhook, which may have credentials.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub headers: BTreeMap<String, String>,
 }
 
 /// The texts that a guardrail inspects.
@@ -104,6 +110,7 @@ pub enum OnUnreadable {
 
 impl Resource for Guardrail {
     const KIND: &'static str = "guardrail";
+    const SECRETS: &'static [&'static str] = &["headers"];
 
     fn name(&self) -> &str {
         &self.name
@@ -121,6 +128,12 @@ impl Resource for Guardrail {
         if self.description.as_ref().is_some_and(|text| text.len() > MAX_DESCRIPTION) {
             let message = format!("A description has at most {MAX_DESCRIPTION} bytes.");
             return Err(fault::invalid_parameter("description", message));
+        }
+        for (name, value) in &self.headers {
+            if !is_header_name(name) || !is_header_value(value) {
+                let message = "A header has a name of letters, digits and '-', and a value of printable ASCII characters.";
+                return Err(fault::invalid_parameter(format!("config.headers.{name}"), message));
+            }
         }
         self.config.validate(self.direction)
     }

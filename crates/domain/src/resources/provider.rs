@@ -88,12 +88,12 @@ impl Resilience {
     }
 }
 
-fn is_header_name(name: &str) -> bool {
+pub(super) fn is_header_name(name: &str) -> bool {
     !name.is_empty()
         && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte))
 }
 
-fn is_header_value(value: &str) -> bool {
+pub(super) fn is_header_value(value: &str) -> bool {
     value.trim() == value && value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic())
 }
 

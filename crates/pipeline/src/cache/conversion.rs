@@ -3,14 +3,15 @@
 #[cfg(test)]
 mod tests;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use domain::call::Format;
-use domain::canon::{Collector, Content, Event, Reply};
+use domain::canon::{Collector, Content, Reply};
 use domain::fault::Fault;
 use wire::codec::{Decoding, Rendering};
 use wire::sse::Splitter;
 use wire::{answer_form, formats, tool_ids};
 
+use crate::delivery::commit::{AnswerForm, render_in};
 use crate::services::response_cache::CachedAnswer;
 
 /// Reads a recorded answer; `None` if something of it would be lost. The usage that its client did not ask for is added:
@@ -53,14 +54,7 @@ fn read_stream(body: &Bytes, format: Format, decoding: Decoding) -> Result<Reply
 }
 
 /// Writes an answer as a document or as a stream.
-pub fn write(reply: Reply, format: Format, mut rendering: Rendering, streams: bool) -> Bytes {
-    let client = formats::client(format);
-    if !streams {
-        return client.render(&reply, &mut rendering);
-    }
-    let mut renderer = client.renderer(rendering);
-    let mut out = BytesMut::new();
-    let write = |event: &Event| renderer.write(event, &mut out);
-    reply.into_events().iter().for_each(write);
-    out.freeze()
+pub fn write(reply: Reply, format: Format, rendering: Rendering, streams: bool) -> Bytes {
+    let form = if streams { AnswerForm::Stream } else { AnswerForm::Document };
+    render_in(form, formats::client(format), reply, rendering)
 }

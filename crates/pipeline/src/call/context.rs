@@ -125,6 +125,9 @@ impl CallContext {
         let guardrails = policies.filter(|_| self.policy.features.guardrails);
         let guardrails = guardrails.and_then(|policies| policies.guardrails_for(path));
         self.guardrails = guardrails.map(Arc::new);
+        if self.guardrails().is_some_and(|guardrails| guardrails.asks_about_answers()) {
+            self.policy = self.policy.for_held_answer();
+        }
         self.is_resolved = true;
         Ok(())
     }

@@ -114,6 +114,11 @@ impl EffectivePolicy {
         }
     }
 
+    /// The policy of a call whose answer is held back until it is complete: its provider is not asked for a stream.
+    pub(super) fn for_held_answer(self) -> Self {
+        Self { streams: false, resume_streams: false, ..self }
+    }
+
     /// The policy at a target, whose provider instance may have limits of its own.
     pub fn at(&self, own: &Limits) -> TargetPolicy {
         let usual_timeout = match self.streams {

@@ -39,6 +39,8 @@ pub struct Call {
     pub previous: Option<Previous>,
     /// The request as it came, if guardrails have changed it.
     pub original: Option<Box<Request>>,
+    /// Whether the answer is held back until it is complete, because a guardrail decides about the whole of it.
+    pub holds_answer: bool,
     /// The request in the canonical model, parsed when a target first needs it.
     prompt: OnceLock<Result<Prompt, Fault>>,
 }
@@ -61,6 +63,7 @@ impl Call {
             forwarded: Vec::new(),
             previous: None,
             original: None,
+            holds_answer: false,
             prompt: OnceLock::new(),
         }
     }
@@ -110,6 +113,11 @@ impl Call {
             Surface::Embeddings | Surface::EmbedContent { .. } => true,
             Surface::Completions => false,
         }
+    }
+
+    /// Whether the provider is asked for a stream. An answer that is held back is not, and still sent as one.
+    pub fn streams_upstream(&self) -> bool {
+        self.stream && !self.holds_answer
     }
 
     /// Replaces the request by one that guardrails have changed.

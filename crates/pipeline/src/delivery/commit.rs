@@ -5,19 +5,21 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use domain::call::Format;
 use domain::canon::Reply as CanonReply;
 use domain::fault::{self, Fault};
+use domain::receipt::GuardedSubject;
 use domain::usage::{Untold, Usage};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use wire::codec::{self, Native, Served};
+use wire::codec::{self, ClientCodec, Native, Rendering, Served};
 
 use crate::accounting::loss::Loss;
 use crate::accounting::stored_response;
 use crate::accounting::ticket::Ticket;
 use crate::call::arrival::Arrival;
 use crate::call::cache_use::CacheUse;
+use crate::call::context::CallContext;
 use crate::call::response_headers::{self, Refused};
 use crate::delivery::answer_recorder::{AnswerFacts, AnswerRecorder};
 use crate::delivery::event_stream::EventStream;
@@ -25,6 +27,7 @@ use crate::delivery::replay;
 use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::Answer;
 use crate::gateway::Gateway;
+use crate::guardrail_webhook;
 use crate::guardrails::{AnswerFilter, InspectedReply, RecordedReply};
 use crate::rate_limit::Account;
 use crate::responses;
@@ -36,16 +39,54 @@ type Outcome = (Box<Ticket>, Result<Answer, Fault>);
 /// A dispatch that continues while the client is sent heartbeats.
 pub type Answering = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-pub async fn whole(answering: Answering, recorder: Option<Box<AnswerRecorder>>) -> Result<Reply, Refused> {
+pub async fn whole(
+    answering: Answering,
+    recorder: Option<Box<AnswerRecorder>>,
+    form: AnswerForm,
+) -> Result<Reply, Refused> {
     let (ticket, outcome) = answering.await;
     match outcome {
         Ok(Answer::Native(native, bytes, answer)) => {
             Ok(pass_on(ticket, native, bytes, &answer, recorder).await)
         }
-        Ok(Answer::Translated(translation, reply)) => render(ticket, *translation, reply, recorder).await,
+        Ok(Answer::Translated(translation, reply)) => {
+            render(ticket, *translation, reply, recorder, form).await
+        }
         Ok(Answer::Replayed(replayed)) => Ok(replay::reply(ticket, *replayed, recorder).await),
         Ok(Answer::Stream(_)) => Err(ticket.refuse(fault::internal_error())),
         Err(fault) => Err(ticket.refuse(fault)),
+    }
+}
+
+/// The form in which a whole answer is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AnswerForm {
+    Document,
+    /// All events at once.
+    Stream,
+}
+
+/// A reply that is complete before it is sent.
+pub type Replying = Pin<Box<dyn Future<Output = Result<Reply, Refused>> + Send>>;
+
+/// Sends an answer that is held back until it is complete as a stream. If that takes longer than the heartbeat interval,
+/// the head is sent before it.
+pub async fn held_stream(
+    gateway: &Arc<Gateway>,
+    arrival: &Arrival,
+    early: EarlyReply,
+    answering: Answering,
+    recorder: Option<Box<AnswerRecorder>>,
+) -> Result<Reply, Refused> {
+    let mut replying: Replying = Box::pin(whole(answering, recorder, AnswerForm::Stream));
+    // Polled by reference: after the timeout, the same future continues inside the stream.
+    match tokio::time::timeout(early.heartbeat, replying.as_mut()).await {
+        Ok(reply) => reply,
+        Err(_) => {
+            let format = arrival.surface.format();
+            let stream = EventStream::replying(replying, format, gateway.clone(), early.heartbeat);
+            Ok(events(early.headers(gateway, arrival), stream, None))
+        }
     }
 }
 
@@ -65,6 +106,17 @@ impl EarlyReply {
             clamped: ticket.holds.clamped(),
             cache: ticket.cache.clone(),
         }
+    }
+
+    fn headers(self, gateway: &Gateway, arrival: &Arrival) -> HeaderMap {
+        let mut headers = HeaderMap::from_iter([(response_headers::REQUEST_ID, arrival.request_id.header())]);
+        let limits = self.account.and_then(|account| account.rate_limit_headers(gateway.clock.tick()));
+        if let Some(limits) = limits {
+            limits.write(&mut headers);
+        }
+        headers.extend(self.clamped.map(|clamped| (response_headers::CLAMPED, clamped)));
+        self.cache.write(&mut headers);
+        headers
     }
 }
 
@@ -89,17 +141,9 @@ pub async fn stream(
         Ok((ticket, Ok(_))) => Err(ticket.refuse(fault::internal_error())),
         Ok((ticket, Err(fault))) => Err(ticket.refuse(fault)),
         Err(_) => {
-            let mut headers =
-                HeaderMap::from_iter([(response_headers::REQUEST_ID, arrival.request_id.header())]);
-            let limits = early.account.and_then(|account| account.rate_limit_headers(gateway.clock.tick()));
-            if let Some(limits) = limits {
-                limits.write(&mut headers);
-            }
-            headers.extend(early.clamped.map(|clamped| (response_headers::CLAMPED, clamped)));
-            early.cache.write(&mut headers);
             let format = arrival.surface.format();
             let stream = EventStream::waiting(answering, format, gateway.clone(), early.heartbeat);
-            Ok(events(headers, stream, recorder))
+            Ok(events(early.headers(gateway, arrival), stream, recorder))
         }
     }
 }
@@ -141,14 +185,14 @@ async fn pass_on(
     let served = Served { provider, model, requested_model, latency_ms };
     let pieces = native.splice_answer(&bytes, answer, &served);
     if responses::background::is_to_be_followed(&ticket, &bytes, &answer.object) {
-        let reply = whole_reply(ticket.headers(overhead_us), pieces.clone());
+        let reply = whole_reply(ticket.headers(overhead_us), pieces.clone(), AnswerForm::Document);
         take_down(&mut ticket, &reply.headers, &pieces);
         stored_response::keep_whole(&mut ticket, &pieces).await;
         record(recorder, &reply, &ticket);
         responses::background::follow(ticket, answer.id.clone().unwrap_or_default());
         return reply;
     }
-    let whole = WholeAnswer { pieces, recorded: None };
+    let whole = WholeAnswer { pieces, recorded: None, form: AnswerForm::Document };
     finish(ticket, overhead_us, usage.map(|usage| (usage, raw)), whole, recorder).await
 }
 
@@ -157,6 +201,7 @@ async fn render(
     mut translation: Translation,
     mut answer: Box<CanonReply>,
     recorder: Option<Box<AnswerRecorder>>,
+    form: AnswerForm,
 ) -> Result<Reply, Refused> {
     let overhead_us = ticket.first_byte();
     if let Some(id) = &answer.id {
@@ -183,12 +228,12 @@ async fn render(
             RecordedReply::AsSent | RecordedReply::Omitted => None,
             RecordedReply::Changed(answer) => Some(client.render(&answer, &mut rendering.without_request())),
         };
-        (client.render(&answer, &mut rendering), recorded)
+        (render_in(form, client, *answer, rendering), recorded)
     });
     match rendered.await {
         Ok((body, recorded)) => {
             let usage = usage.map(|usage| (usage, &raw[..]));
-            let whole = WholeAnswer { pieces: vec![body], recorded };
+            let whole = WholeAnswer { pieces: vec![body], recorded, form };
             Ok(finish(ticket, overhead_us, usage, whole, recorder).await)
         }
         Err(fault) => Err(ticket.refuse(fault)),
@@ -207,8 +252,12 @@ async fn inspect_answer(
     if let Some(usage) = answer.usage.clone() {
         ticket.consumed(usage, &answer.raw_usage);
     }
-    let inspecting = ticket.gateway().with_bytes(length as usize, move || filter.inspect_reply(answer));
-    let InspectedReply { reply, recorded, verdicts, outcome } = match inspecting.await {
+    let asks = ticket.context.guardrails().is_some_and(|guardrails| guardrails.asks_about_answers());
+    let inspected = match asks {
+        true => ask_about_answer(&ticket.context, filter, answer, length as usize).await,
+        false => ticket.gateway().with_bytes(length as usize, move || filter.inspect_reply(answer)).await,
+    };
+    let InspectedReply { reply, recorded, verdicts, outcome } = match inspected {
         Ok(inspected) => inspected,
         Err(fault) => return Err(ticket.refuse(fault)),
     };
@@ -223,18 +272,59 @@ async fn inspect_answer(
     Err(ticket.refuse(fault))
 }
 
+/// Passes a whole answer through its guardrails step by step, because some of them ask a webhook.
+async fn ask_about_answer(
+    context: &CallContext,
+    mut filter: Box<AnswerFilter>,
+    mut reply: Box<CanonReply>,
+    size: usize,
+) -> Result<InspectedReply, Fault> {
+    let steps = context.guardrails().map(|guardrails| guardrails.answer.clone()).unwrap_or_default();
+    let mut outcome = Ok(());
+    for (index, step) in steps.iter().enumerate() {
+        let texts = filter.texts(&mut reply);
+        let verdicts = guardrail_webhook::ask_step(step, GuardedSubject::Answer, context, &texts).await;
+        let work = move || {
+            let outcome = filter.inspect_step(index, verdicts, &mut reply);
+            (filter, reply, outcome)
+        };
+        (filter, reply, outcome) = context.gateway().with_bytes(size, work).await?;
+        if outcome.is_err() {
+            break;
+        }
+    }
+    context.gateway().with_bytes(size, move || filter.finish_reply(reply, outcome)).await
+}
+
 /// The bytes of a whole answer.
 struct WholeAnswer {
     pieces: Vec<Bytes>,
     /// The bytes for the audit log, if they differ.
     recorded: Option<Bytes>,
+    form: AnswerForm,
+}
+
+/// Renders a whole answer.
+pub fn render_in(
+    form: AnswerForm,
+    client: &dyn ClientCodec,
+    reply: CanonReply,
+    mut rendering: Rendering,
+) -> Bytes {
+    if form == AnswerForm::Document {
+        return client.render(&reply, &mut rendering);
+    }
+    let mut renderer = client.renderer(rendering);
+    let mut out = BytesMut::new();
+    reply.into_events().iter().for_each(|event| renderer.write(event, &mut out));
+    out.freeze()
 }
 
 async fn finish(
     mut ticket: Box<Ticket>,
     overhead_us: u64,
     usage: Option<(Usage, &[u8])>,
-    WholeAnswer { pieces, recorded }: WholeAnswer,
+    WholeAnswer { pieces, recorded, form }: WholeAnswer,
     recorder: Option<Box<AnswerRecorder>>,
 ) -> Reply {
     let mut cost = None;
@@ -251,12 +341,18 @@ async fn finish(
     if let Some(cost) = cost {
         headers.insert(response_headers::COST, cost);
     }
-    stored_response::keep_whole(&mut ticket, &pieces).await;
+    match form {
+        AnswerForm::Document => stored_response::keep_whole(&mut ticket, &pieces).await,
+        AnswerForm::Stream => {
+            let end = pieces.first().and_then(replay::final_event);
+            stored_response::keep_stream(&mut ticket, None, false, end);
+        }
+    }
     match recorded {
         Some(recorded) => take_down(&mut ticket, &headers, &[recorded]),
         None => take_down(&mut ticket, &headers, &pieces),
     }
-    let reply = whole_reply(headers, pieces);
+    let reply = whole_reply(headers, pieces, form);
     record(recorder, &reply, &ticket);
     if let Some(counted) = ticket.complete() {
         let _ = counted.await;
@@ -279,8 +375,16 @@ pub fn take_down(ticket: &mut Ticket, headers: &HeaderMap, pieces: &[Bytes]) {
     }
 }
 
-fn whole_reply(mut headers: HeaderMap, pieces: Vec<Bytes>) -> Reply {
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+fn whole_reply(mut headers: HeaderMap, pieces: Vec<Bytes>, form: AnswerForm) -> Reply {
+    match form {
+        AnswerForm::Document => {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        }
+        AnswerForm::Stream => {
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        }
+    }
     Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(pieces) }
 }
 

@@ -16,9 +16,11 @@ use wire::codec::Broken;
 use wire::formats;
 
 use crate::accounting::ticket::Ticket;
+use crate::call::response_headers::Refused;
 use crate::delivery::answer_recorder::{AnswerFacts, AnswerRecorder};
-use crate::delivery::commit::Answering;
+use crate::delivery::commit::{Answering, Replying};
 use crate::delivery::replay;
+use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::{self, Answer};
 use crate::gateway::Gateway;
 use crate::responses::background;
@@ -52,6 +54,8 @@ pub struct EventStream {
 enum Phase {
     /// No target has answered yet; the client receives heartbeats.
     Waiting(Answering, Format),
+    /// The reply is not complete yet; the client receives heartbeats.
+    Replying(Replying, Format),
     /// Events of a target are passed on.
     Flowing(Box<UpstreamStream>, Box<Ticket>),
     /// The provider failed in the middle of the answer, and another target is asked to continue.
@@ -73,6 +77,13 @@ impl EventStream {
         let mut stream = Self::new(gateway, heartbeat, Phase::Waiting(answering, format));
         stream.pending_bytes = Some(HEARTBEAT);
         stream.headed_early = true;
+        stream
+    }
+
+    /// A stream whose reply is complete before any of it is sent. A heartbeat is sent at once.
+    pub fn replying(replying: Replying, format: Format, gateway: Arc<Gateway>, heartbeat: Duration) -> Self {
+        let mut stream = Self::new(gateway, heartbeat, Phase::Replying(replying, format));
+        stream.pending_bytes = Some(HEARTBEAT);
         stream
     }
 
@@ -118,7 +129,7 @@ impl EventStream {
                         return self.emit(bytes);
                     }
                 }
-                Phase::Waiting(..) | Phase::Closed(None) => {}
+                Phase::Waiting(..) | Phase::Replying(..) | Phase::Closed(None) => {}
             }
             if let Some(bytes) = self.pending_bytes.take() {
                 return self.emit(bytes);
@@ -141,6 +152,10 @@ impl EventStream {
                 Phase::Resuming(_, resuming) => {
                     let resumed = resuming.as_mut().poll(context);
                     resumed.map(|resumed| self.resumed(resumed))
+                }
+                Phase::Replying(replying, format) => {
+                    let format = *format;
+                    replying.as_mut().poll(context).map(|reply| self.replied(reply, format))
                 }
                 Phase::Waiting(answering, format) => {
                     let format = *format;
@@ -180,6 +195,18 @@ impl EventStream {
             Ok(_) => self.end_unanswered(ticket, format, &fault::internal_error()),
             Err(fault) => self.end_unanswered(ticket, format, &fault),
         };
+    }
+
+    /// Sends a complete reply, or the error that the call was refused with. It is settled.
+    fn replied(&mut self, reply: Result<Reply, Refused>, format: Format) {
+        self.pending_bytes = Some(match reply {
+            Ok(Reply { body: ReplyBody::Whole { pieces, .. }, .. }) => {
+                pieces.iter().flatten().copied().collect::<Bytes>()
+            }
+            Ok(_) => formats::client(format).render_error_event(&fault::internal_error(), Broken::default()),
+            Err(refused) => formats::client(format).render_error_event(&refused.fault, Broken::default()),
+        });
+        self.phase = Phase::Closed(None);
     }
 
     /// Ends the call after no target has answered. The head is already sent, so the error is sent as an event.

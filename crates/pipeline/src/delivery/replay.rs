@@ -98,7 +98,7 @@ fn headers(ticket: &Ticket, replayed: &ReplayedAnswer, overhead_us: u64) -> Head
 }
 
 /// The data of the event that ends a stream of the Responses API: it has the whole response.
-fn final_event(body: &Bytes) -> Option<Bytes> {
+pub fn final_event(body: &Bytes) -> Option<Bytes> {
     let mut splitter = Splitter::new(body.len());
     splitter.push(body.clone());
     let mut found = None;

@@ -72,7 +72,7 @@ async fn send_and_read(
         expect_success(reader, deployment, status, &headers, body, (limit, ticket.gateway().clock.now()))
             .await?;
     progress.begin();
-    if call.stream {
+    if call.streams_upstream() {
         expect_event_stream(deployment, &headers)?;
         let mut flow = Box::new(UpstreamStream::new(body, deployment.clone(), response_mode, call, ticket));
         return match gate::hold(&mut flow, limit, deadline).await {

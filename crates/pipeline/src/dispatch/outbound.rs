@@ -50,7 +50,7 @@ pub fn prepare(
 ) -> Result<PreparedRequest, Fault> {
     let target = target(call, deployment);
     let Surface::Converse(client) = call.surface else {
-        if target.vendor.paths.surface(call.surface, call.stream).is_none() {
+        if target.vendor.paths.surface(call.surface, call.streams_upstream()).is_none() {
             return Err(unsupported(call.surface, deployment));
         }
         let native = formats::native(call.surface);
@@ -136,7 +136,7 @@ pub fn prepare_rest(
 fn target<'a>(call: &Call, deployment: &'a Deployment) -> Target<'a> {
     Target {
         model: &deployment.target.model,
-        stream: call.stream,
+        stream: call.streams_upstream(),
         vendor: deployment.instance.vendor,
         max_output: deployment.facts.as_ref().and_then(|facts| facts.max_output_tokens),
     }
@@ -277,9 +277,9 @@ pub fn build(
         destination,
         method: Method::POST,
         path_and_query: core
-            .path(prepared.surface, call.stream, &deployment.target.model)
+            .path(prepared.surface, call.streams_upstream(), &deployment.target.model)
             .unwrap_or_default(),
-        accept: if call.stream { Accept::Stream } else { Accept::Document },
+        accept: if call.streams_upstream() { Accept::Stream } else { Accept::Document },
         body: std::mem::take(&mut prepared.body).into(),
     };
     core.outbound(request, |mut headers| {

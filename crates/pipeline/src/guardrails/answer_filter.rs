@@ -14,6 +14,7 @@ use super::answer_inspector::AnswerInspector;
 use super::answer_record::AnswerRecord;
 use super::placeholder_restorer::PlaceholderRestorer;
 use super::plan::CallGuardrails;
+use super::remote::{RemoteText, RemoteVerdicts};
 
 /// Inspects one answer, records it and restores placeholders in it.
 pub struct AnswerFilter {
@@ -123,6 +124,33 @@ impl AnswerFilter {
     /// Inspects a whole answer.
     pub fn inspect_reply(mut self, mut reply: Box<Reply>) -> InspectedReply {
         let outcome = self.inspector.inspect_reply(&mut reply);
+        self.finish_reply(reply, outcome)
+    }
+
+    /// The number of steps that inspect the answer.
+    pub fn step_count(&self) -> usize {
+        self.inspector.step_count()
+    }
+
+    /// The texts of a whole answer, for guardrails that ask a server.
+    pub fn texts(&self, reply: &mut Reply) -> Vec<RemoteText> {
+        self.inspector.texts(reply)
+    }
+
+    /// Inspects a whole answer by one step. `remote` has the verdicts of its guardrails that ask a server; their changes
+    /// come before those of the others.
+    pub fn inspect_step(
+        &mut self,
+        step: usize,
+        remote: RemoteVerdicts,
+        reply: &mut Reply,
+    ) -> Result<(), Fault> {
+        self.inspector.apply_remote_verdicts(step, remote, reply)?;
+        self.inspector.inspect_steps(step..step + 1, reply)
+    }
+
+    /// Records a whole answer whose inspection has this outcome, and restores placeholders in it.
+    pub fn finish_reply(mut self, mut reply: Box<Reply>, outcome: Result<(), Fault>) -> InspectedReply {
         let recorded = match self.record_inspector.take() {
             None => RecordedReply::AsSent,
             Some(mut own) => {

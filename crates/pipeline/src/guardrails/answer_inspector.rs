@@ -1,6 +1,7 @@
 //! The inspection of an answer: of the events of a stream as they pass, or of a whole answer in the same way.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
 use domain::canon::{Block, Content, Delta, Event, Reply, Role};
@@ -10,6 +11,7 @@ use serde_json::Value;
 
 use super::answer_block::{AnswerBlock, ContentKind};
 use super::plan::Step;
+use super::remote::{RemoteText, RemoteVerdicts};
 use super::state::GuardrailState;
 
 /// Passes one answer through its guardrails.
@@ -54,7 +56,7 @@ impl AnswerInspector {
     fn push_event(&mut self, event: Event, out: &mut Vec<Event>) -> Result<(), Fault> {
         match event {
             Event::Open { index, block: Block::Foreign { format, value } } => {
-                let value = self.inspect_value(value)?;
+                let value = self.inspect_value(0..self.steps.len(), value)?;
                 out.push(Event::Open { index, block: Block::Foreign { format, value } });
             }
             Event::Open { index, block } => {
@@ -99,16 +101,57 @@ impl AnswerInspector {
 
     /// Inspects a whole answer and changes it in place.
     pub fn inspect_reply(&mut self, reply: &mut Reply) -> Result<(), Fault> {
+        self.inspect_steps(0..self.steps.len(), reply)
+    }
+
+    /// The number of steps.
+    pub fn step_count(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// The texts of a whole answer, for guardrails that ask a server.
+    pub fn texts(&self, reply: &mut Reply) -> Vec<RemoteText> {
+        let texts = reply.parts.iter_mut();
+        let texts = texts.filter_map(|part| ContentKind::of_content(&mut part.content, self.is_json));
+        texts.map(|(_, text)| RemoteText { role: Role::Assistant, text: text.clone() }).collect()
+    }
+
+    /// Sets the verdicts of the servers of a step, and makes their changes to a whole answer.
+    pub fn apply_remote_verdicts(
+        &mut self,
+        step: usize,
+        mut verdicts: RemoteVerdicts,
+        reply: &mut Reply,
+    ) -> Result<(), Fault> {
+        let states = &mut self.steps[step];
+        GuardrailState::set_remote_verdicts(states, &mut verdicts);
+        for part in &mut reply.parts {
+            let Some((kind, text)) = ContentKind::of_content(&mut part.content, self.is_json) else {
+                continue;
+            };
+            let is_json = matches!(kind, ContentKind::Arguments | ContentKind::JsonText);
+            let before = text.clone();
+            replace_text(states, text, is_json);
+            if let (true, Content::Thinking(thinking)) = (*text != before, &mut part.content) {
+                thinking.opaque = None;
+            }
+        }
+        GuardrailState::fault_of(states).map_or(Ok(()), Err)
+    }
+
+    /// Inspects a whole answer by some of the steps.
+    pub fn inspect_steps(&mut self, steps: Range<usize>, reply: &mut Reply) -> Result<(), Fault> {
         for part in &mut reply.parts {
             if let Content::Foreign { value, .. } = &mut part.content {
-                *value = self.inspect_value(value.take())?;
+                *value = self.inspect_value(steps.clone(), value.take())?;
             }
             let Some((kind, text)) = ContentKind::of_content(&mut part.content, self.is_json) else {
                 continue;
             };
-            let mut block = AnswerBlock::new(kind, &self.steps);
-            let mut inspected = block.push(text, &mut self.steps)?;
-            inspected.push_str(&block.finish(&mut self.steps)?);
+            let states = &mut self.steps[steps.clone()];
+            let mut block = AnswerBlock::new(kind, states);
+            let mut inspected = block.push(text, states)?;
+            inspected.push_str(&block.finish(states)?);
             *text = inspected;
             if let (Content::Thinking(thinking), true) = (&mut part.content, block.is_withheld()) {
                 thinking.opaque = None;
@@ -118,10 +161,10 @@ impl AnswerInspector {
     }
 
     /// Inspects all texts in a block that only one format has.
-    fn inspect_value(&mut self, value: Value) -> Result<Value, Fault> {
+    fn inspect_value(&mut self, steps: Range<usize>, value: Value) -> Result<Value, Fault> {
         let mut text = value.to_string();
         let mut is_changed = false;
-        for states in &mut self.steps {
+        for states in &mut self.steps[steps] {
             let map = &mut PlaceholderMap::default();
             let changed = GuardrailState::inspect_json_in_order(states, Role::Assistant, &text, map);
             if let Some(changed) = changed {
@@ -147,5 +190,17 @@ impl AnswerInspector {
 fn push_delta(index: u32, kind: ContentKind, text: String, out: &mut Vec<Event>) {
     if !text.is_empty() {
         out.push(Event::Delta { index, delta: kind.delta(text) });
+    }
+}
+
+/// Makes the changes of servers to a text, in the order of their names.
+fn replace_text(states: &mut [GuardrailState], text: &mut String, is_json: bool) {
+    for state in states {
+        let Some(replacement) = state.replacement(Role::Assistant, text).map(str::to_owned) else { continue };
+        if is_json && serde_json::from_str::<serde::de::IgnoredAny>(&replacement).is_err() {
+            state.record_failure("its text in place of JSON is no JSON");
+        } else if state.guardrail().is_enforced() {
+            *text = replacement;
+        }
     }
 }

@@ -12,6 +12,7 @@ use domain::fault::{self, Fault};
 use domain::resources::guardrail::{
     Direction, Guardrail, GuardrailConfig, GuardrailMode, InjectionAction, InjectionConfig, LengthConfig,
     MatchAction, OnUnreadable, PiiAction, PiiConfig, RegexConfig, Sensitivity, SystemPromptConfig, TextRole,
+    WebhookConfig,
 };
 use domain::user_path::UserPath;
 
@@ -27,6 +28,8 @@ pub(super) enum Check {
     Find(Finder),
     Injection(InjectionCheck),
     Length(LengthConfig),
+    /// Asks a server.
+    Webhook(WebhookConfig),
 }
 
 /// A search for patterns or kinds of personal data.
@@ -92,6 +95,7 @@ impl CompiledGuardrail {
             GuardrailConfig::PiiRedact(config) => Check::Find(pii_finder(config)?),
             GuardrailConfig::PromptInjection(config) => Check::Injection(injection_check(config)?),
             GuardrailConfig::LengthLimit(config) => Check::Length(*config),
+            GuardrailConfig::Webhook(config) => Check::Webhook(config.clone()),
         };
         Ok(Self { document, check })
     }
@@ -128,9 +132,18 @@ impl CompiledGuardrail {
         self.document.direction.includes_input()
     }
 
+    /// The webhook that it asks, if it is one that asks a server.
+    pub fn webhook(&self) -> Option<&WebhookConfig> {
+        match &self.check {
+            Check::Webhook(config) => Some(config),
+            _ => None,
+        }
+    }
+
     /// Whether it inspects answers. Instructions and injection concern requests alone.
     pub(super) fn inspects_answers(&self) -> bool {
-        self.document.direction.includes_output() && matches!(self.check, Check::Find(_) | Check::Length(_))
+        self.document.direction.includes_output()
+            && matches!(self.check, Check::Find(_) | Check::Length(_) | Check::Webhook(_))
     }
 
     /// Whether it redacts records. Only findings can be redacted.

@@ -108,9 +108,24 @@ impl CallGuardrails {
         self.request.iter().flatten().find(restores).map(|guardrail| guardrail.name())
     }
 
+    /// Whether a guardrail of the request asks a server.
+    pub fn asks_about_requests(&self) -> bool {
+        asks(&self.request)
+    }
+
+    /// Whether a guardrail of the answer asks a server: it decides about the whole answer, so that nothing of it is sent
+    /// before.
+    pub fn asks_about_answers(&self) -> bool {
+        asks(&self.answer)
+    }
+
     fn is_empty(&self) -> bool {
         self.request.is_empty() && self.answer.is_empty() && self.record.is_empty()
     }
+}
+
+fn asks(steps: &[Step]) -> bool {
+    steps.iter().flatten().any(|guardrail| guardrail.webhook().is_some())
 }
 
 fn names(steps: &[Step]) -> Vec<String> {

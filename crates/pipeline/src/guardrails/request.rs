@@ -14,6 +14,7 @@ use wire::{json, system_prompt};
 use super::combine::apply_edits;
 use super::compiled::Check;
 use super::plan::Step;
+use super::remote::{RemoteText, RemoteVerdicts};
 use super::state::GuardrailState;
 
 /// A request before its inspection.
@@ -55,27 +56,11 @@ pub struct RequestChanges {
 
 /// Inspects a request. Has no side effects, so that explain can run it without a call.
 pub fn inspect_request(steps: &[Step], request: RequestToInspect, key: &ScopeKey) -> RequestInspection {
-    let RequestToInspect { surface, body, history, edits_signed } = request;
-    let mut inspector = Inspector {
-        surface,
-        body,
-        history,
-        edits_signed,
-        is_changed: false,
-        changes: RequestChanges::default(),
-        verdicts: Vec::new(),
-    };
-    // All steps, also after one that refuses the request: its record has to be redacted, too.
-    let outcomes: Vec<_> = steps.iter().map(|step| inspector.inspect(step, key)).collect();
-    let refused = outcomes.into_iter().find_map(Result::err);
-    let Inspector { body, is_changed, changes, verdicts, .. } = inspector;
-    let has_failed = verdicts.iter().any(|verdict| verdict.verdict == Verdict::Error);
-    let body = is_changed.then_some(body);
-    RequestInspection { verdicts, body, has_failed, outcome: refused.map_or(Ok(changes), Err) }
+    RequestInspector::new(request).inspect_rest(steps, key)
 }
 
 /// A request during its inspection.
-struct Inspector {
+pub struct RequestInspector {
     surface: Surface,
     /// The body and the earlier turns after the steps so far.
     body: Bytes,
@@ -85,17 +70,69 @@ struct Inspector {
     is_changed: bool,
     changes: RequestChanges,
     verdicts: Vec<GuardrailVerdict>,
+    /// The number of steps so far.
+    steps: usize,
+    /// The fault of the first step that refuses the request.
+    refused: Option<Fault>,
 }
 
-impl Inspector {
-    fn inspect(&mut self, step: &Step, key: &ScopeKey) -> Result<(), Fault> {
+impl RequestInspector {
+    pub fn new(request: RequestToInspect) -> Self {
+        let RequestToInspect { surface, body, history, edits_signed } = request;
+        Self {
+            surface,
+            body,
+            history,
+            edits_signed,
+            is_changed: false,
+            changes: RequestChanges::default(),
+            verdicts: Vec::new(),
+            steps: 0,
+            refused: None,
+        }
+    }
+
+    /// The texts of the request as it is after the steps so far.
+    pub fn texts(&self) -> Vec<RemoteText> {
+        let Ok(object) = json::scan(&self.body) else { return Vec::new() };
+        let parts = text_parts::request_texts(self.surface, &self.body, &object).parts;
+        let mut texts: Vec<RemoteText> =
+            parts.iter().filter_map(|part| remote_text(&self.body, part)).collect();
+        for items in &self.history {
+            texts.extend(
+                text_parts::item_texts(items).parts.iter().filter_map(|part| remote_text(items, part)),
+            );
+        }
+        texts
+    }
+
+    /// Whether a step has refused the request.
+    pub fn is_refused(&self) -> bool {
+        self.refused.is_some()
+    }
+
+    /// Inspects the request by the guardrails of a step. `remote` has the verdicts of those that ask a server.
+    pub fn inspect(&mut self, step: &Step, key: &ScopeKey, mut remote: RemoteVerdicts) {
         let mut states = GuardrailState::of_step(step, GuardedSubject::Request, key);
-        let inspected = self.inspect_texts(&mut states);
-        if inspected.is_ok() {
-            self.set_instructions(&mut states);
+        GuardrailState::set_remote_verdicts(&mut states, &mut remote);
+        match self.inspect_texts(&mut states) {
+            Ok(()) => self.set_instructions(&mut states),
+            Err(fault) => _ = self.refused.get_or_insert(fault),
         }
         self.verdicts.extend(states.iter().map(GuardrailState::verdict));
-        inspected
+        self.steps += 1;
+    }
+
+    /// Inspects the request by all steps that have not inspected it yet, without asking servers.
+    pub fn inspect_rest(mut self, steps: &[Step], key: &ScopeKey) -> RequestInspection {
+        // All steps, also after one that refuses the request: its record has to be redacted, too.
+        for step in &steps[self.steps..] {
+            self.inspect(step, key, RemoteVerdicts::default());
+        }
+        let Self { body, is_changed, changes, verdicts, refused, .. } = self;
+        let has_failed = verdicts.iter().any(|verdict| verdict.verdict == Verdict::Error);
+        let body = is_changed.then_some(body);
+        RequestInspection { verdicts, body, has_failed, outcome: refused.map_or(Ok(changes), Err) }
     }
 
     fn inspect_texts(&mut self, states: &mut [GuardrailState]) -> Result<(), Fault> {
@@ -200,4 +237,14 @@ impl TextEditor<'_> {
     fn inspect_json(&mut self, json: &str, role: Role) -> Option<String> {
         GuardrailState::inspect_json_in_order(self.states, role, json, self.placeholders)
     }
+}
+
+/// The text of a part as a server gets it: decoded, or its JSON.
+fn remote_text(body: &[u8], part: &TextPart) -> Option<RemoteText> {
+    let text = match part.kind {
+        TextKind::Json => None,
+        _ => json::string_at(body, &part.value).map(std::borrow::Cow::into_owned),
+    };
+    let json = || Some(std::str::from_utf8(body.get(part.value.clone())?).ok()?.to_owned());
+    Some(RemoteText { role: part.role, text: text.or_else(json)? })
 }

@@ -8,6 +8,7 @@ use domain::receipt::{GuardedSubject, GuardrailVerdict};
 
 use super::combine::apply_edits;
 use super::compiled::{Check, CompiledGuardrail};
+use super::remote::RemoteVerdicts;
 use super::state::GuardrailState;
 
 /// A text to test a guardrail with.
@@ -27,10 +28,12 @@ pub struct TestResult {
 }
 
 impl CompiledGuardrail {
-    /// Inspects a sample text, whatever the direction and mode of the guardrail.
-    pub fn test(self: &Arc<Self>, sample: &Sample<'_>) -> TestResult {
+    /// Inspects a sample text, whatever the direction and mode of the guardrail. `remote` has the verdict of its server,
+    /// if it asks one.
+    pub fn test(self: &Arc<Self>, sample: &Sample<'_>, mut remote: RemoteVerdicts) -> TestResult {
         // Placeholders of a test are never restored, so that any key will do.
         let mut state = GuardrailState::new(self, sample.subject, &ScopeKey::new(&[0; 32]));
+        GuardrailState::set_remote_verdicts(std::slice::from_mut(&mut state), &mut remote);
         let edits = state.inspect_text(sample.role, sample.text, &mut PlaceholderMap::default());
         let text = match &self.check {
             Check::SystemPrompt(config) => {

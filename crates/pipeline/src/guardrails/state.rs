@@ -1,7 +1,7 @@
 //! The state of one guardrail while it inspects the texts of one request or answer.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use ::guardrails::json_strings::redact_json;
@@ -15,6 +15,7 @@ use domain::resources::guardrail::{LengthConfig, OnError, OnUnreadable};
 
 use super::combine::TextEdit;
 use super::compiled::{Check, CompiledGuardrail, Finder, FinderAction, InjectionCheck, Replacement};
+use super::remote::{RemoteVerdict, RemoteVerdicts};
 
 pub struct GuardrailState {
     guardrail: Arc<CompiledGuardrail>,
@@ -26,6 +27,8 @@ pub struct GuardrailState {
     error: Option<String>,
     characters: u64,
     bytes: u64,
+    /// The texts that a server has changed, by role and text.
+    replacements: HashMap<(Role, String), String>,
 }
 
 impl GuardrailState {
@@ -51,12 +54,38 @@ impl GuardrailState {
             error: None,
             characters: 0,
             bytes: 0,
+            replacements: HashMap::new(),
         }
     }
 
     /// The states of the guardrails of a step, in the order of their names.
     pub fn of_step(step: &[Arc<CompiledGuardrail>], subject: GuardedSubject, key: &ScopeKey) -> Vec<Self> {
         step.iter().map(|guardrail| Self::new(guardrail, subject, key)).collect()
+    }
+
+    /// Sets the verdicts of servers. One that was not asked allows.
+    pub fn set_remote_verdicts(states: &mut [Self], verdicts: &mut RemoteVerdicts) {
+        for state in states.iter_mut().filter(|state| state.guardrail.webhook().is_some()) {
+            match verdicts.remove(state.guardrail.name()) {
+                None | Some(RemoteVerdict::Allow) => {}
+                Some(RemoteVerdict::Block) => state.raise(Verdict::Block),
+                Some(RemoteVerdict::Failed(reason)) => state.record_failure(reason),
+                Some(RemoteVerdict::Replace(replacements)) => {
+                    if !replacements.is_empty() {
+                        state.raise(Verdict::Redact);
+                    }
+                    state.replacements = replacements;
+                }
+            }
+        }
+    }
+
+    /// The text of a server in place of this one.
+    pub fn replacement(&self, role: Role, text: &str) -> Option<&str> {
+        if self.replacements.is_empty() {
+            return None;
+        }
+        self.replacements.get(&(role, text.to_owned())).map(String::as_str)
     }
 
     pub fn guardrail(&self) -> &CompiledGuardrail {
@@ -82,6 +111,7 @@ impl GuardrailState {
             Check::Find(finder) => {
                 self.guardrail.inspects_records() || matches!(finder.action, FinderAction::Replace(_))
             }
+            Check::Webhook(_) => true,
             _ => false,
         }
     }
@@ -109,7 +139,8 @@ impl GuardrailState {
 
     /// Records that parts cannot be inspected.
     pub fn record_unreadable(&mut self) {
-        let reads_texts = matches!(self.guardrail.check, Check::Find(_) | Check::Injection(_));
+        let reads_texts =
+            matches!(self.guardrail.check, Check::Find(_) | Check::Injection(_) | Check::Webhook(_));
         if reads_texts && self.guardrail.document().on_unreadable == OnUnreadable::Block {
             self.error = Some("parts that are not text cannot be inspected".to_owned());
             self.raise(Verdict::Block);
@@ -119,6 +150,9 @@ impl GuardrailState {
     /// Inspects a whole text. Returns the edits of its findings, which have an effect only if they are replaced.
     pub fn inspect_text(&mut self, role: Role, text: &str, map: &mut PlaceholderMap) -> Vec<TextEdit> {
         self.measure(role, text);
+        if let Some(replacement) = self.replacement(role, text) {
+            return vec![TextEdit { range: 0..text.len(), replacement: replacement.to_owned() }];
+        }
         let Some(detector) = self.finder(role).map(|finder| finder.detector.clone()) else {
             return Vec::new();
         };
@@ -181,6 +215,13 @@ impl GuardrailState {
     /// Inspects a JSON text. Returns it with its findings replaced, if that changes it.
     fn inspect_json(&mut self, role: Role, json: &str, map: &mut PlaceholderMap) -> Option<String> {
         self.measure(role, json);
+        if let Some(replacement) = self.replacement(role, json).map(str::to_owned) {
+            if serde_json::from_str::<serde::de::IgnoredAny>(&replacement).is_err() {
+                self.record_failure("its text in place of JSON is no JSON");
+                return None;
+            }
+            return Some(replacement);
+        }
         let detector = self.finder(role)?.detector.clone();
         let before = self.findings();
         let redacted = self.with_map(map, |masker| redact_json(&detector, json, masker));
@@ -224,7 +265,7 @@ impl GuardrailState {
         match &guardrail.check {
             Check::Injection(check) => self.assess(role, text, check),
             Check::Length(limit) => self.add_length(text, limit),
-            Check::SystemPrompt(_) | Check::Find(_) => {}
+            Check::SystemPrompt(_) | Check::Find(_) | Check::Webhook(_) => {}
         }
     }
 

@@ -88,15 +88,15 @@ pub fn time(at: Timestamp) -> String {
     format!("{moment:.3}")
 }
 
-/// Checks whether a URL may be used for a webhook. Host names are checked again at every connection.
-pub fn check(url: &str, egress: &Egress, trust: Trust) -> Result<(), Fault> {
+/// Checks whether a URL, the value of a parameter, may be used for a webhook. Host names are checked again at every connection.
+pub fn check(param: &str, url: &str, egress: &Egress, trust: Trust) -> Result<(), Fault> {
     if url.len() > 2000 {
-        return Err(fault::invalid_parameter("webhook_url", "A URL has at most 2000 characters."));
+        return Err(fault::invalid_parameter(param, "A URL has at most 2000 characters."));
     }
     let refused = |reason: String| {
-        fault::invalid_parameter("webhook_url", format!("This cannot be a webhook's URL: {reason}."))
+        fault::invalid_parameter(param, format!("This cannot be a webhook's URL: {reason}."))
     };
-    place(url, egress, trust).map_err(refused)?;
+    destination(url, egress, trust).map_err(refused)?;
     if needs_https(url, trust) {
         return Err(refused("a public address needs https".to_owned()));
     }
@@ -114,7 +114,7 @@ fn needs_https(url: &str, trust: Trust) -> bool {
 }
 
 /// The destination of a URL, and its path and query. Unlike a provider's base URL, it may have a query.
-fn place(url: &str, egress: &Egress, trust: Trust) -> Result<(Arc<Destination>, String), String> {
+pub fn destination(url: &str, egress: &Egress, trust: Trust) -> Result<(Arc<Destination>, String), String> {
     let uri: Uri = url.trim().parse().map_err(|_| "it cannot be read".to_owned())?;
     let (Some(scheme), Some(authority)) = (uri.scheme_str(), uri.authority()) else {
         return Err("it must begin with https:// and a host".into());
@@ -123,7 +123,7 @@ fn place(url: &str, egress: &Egress, trust: Trust) -> Result<(Arc<Destination>, 
         return Err("it must not have a fragment".into());
     }
     let reason = |error: EgressError| error.reason().to_owned();
-    let destination = egress.destination(&format!("{scheme}://{authority}"), trust).map_err(reason)?;
+    let found = egress.destination(&format!("{scheme}://{authority}"), trust).map_err(reason)?;
     let path_and_query = uri.path_and_query().map_or("/", |whole| whole.as_str());
-    Ok((destination, path_and_query.to_owned()))
+    Ok((found, path_and_query.to_owned()))
 }

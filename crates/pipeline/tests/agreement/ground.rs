@@ -84,6 +84,7 @@ impl Ground {
     pub fn gateway(&self, policy: Policy) -> Arc<Gateway> {
         Arc::new(Gateway {
             response_cache: policy.cache.open(),
+            admin_trust: Trust::Operator,
             egress: self.egress.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),

@@ -7,6 +7,7 @@ pub mod dry_run;
 mod tests;
 pub mod types;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Query, State};
@@ -15,8 +16,10 @@ use domain::fault::Fault;
 use domain::resources::guardrail::{
     Direction, Guardrail, GuardrailConfig, GuardrailMode, GuardrailType, OnError, OnUnreadable,
 };
+use domain::resources::provider::masked_header;
 use http::{HeaderMap, StatusCode};
 use pipeline::guardrails::{CompileError, CompiledGuardrail};
+use pipeline::services::webhooks;
 use serde::Serialize;
 use serde_json::Value;
 use store::Stored;
@@ -65,7 +68,7 @@ impl Served for Guardrail {
         let error = compiled(app, &guardrail).err();
         GuardrailView {
             guardrail_type: guardrail.config.guardrail_type(),
-            config: settings(&guardrail.config),
+            config: settings(&guardrail.config, &guardrail.headers),
             name: guardrail.name,
             direction: guardrail.direction,
             mode: guardrail.mode,
@@ -93,12 +96,17 @@ fn compiled(app: &App, guardrail: &Guardrail) -> Result<Arc<CompiledGuardrail>, 
     }
 }
 
-/// The settings without the type.
-fn settings(config: &GuardrailConfig) -> Value {
-    match serde_json::to_value(config) {
+/// The settings without the type. The values of headers are masked.
+fn settings(config: &GuardrailConfig, headers: &BTreeMap<String, String>) -> Value {
+    let mut settings = match serde_json::to_value(config) {
         Ok(Value::Object(mut members)) => members.remove("config").unwrap_or_default(),
         _ => Value::Null,
+    };
+    if config.guardrail_type() == GuardrailType::Webhook {
+        let masked = headers.iter().map(|(name, value)| (name.clone(), Value::from(masked_header(value))));
+        settings["headers"] = Value::Object(masked.collect());
     }
+    settings
 }
 
 /// List guardrails by name.
@@ -145,7 +153,11 @@ pub async fn replace(
     let edit = |known: Option<&Guardrail>| {
         let mut body = GuardrailBody::over(known, &patch)?;
         let name = record::name("name", body.name.take(), name.clone())?;
-        body.guardrail(name)
+        let guardrail = body.guardrail(name, known)?;
+        if let GuardrailConfig::Webhook(webhook) = &guardrail.config {
+            webhooks::check("config.url", &webhook.url, &app.gateway.egress, app.gateway.admin_trust)?;
+        }
+        Ok(guardrail)
     };
     crud::replace(&app, authorized.principal.actor(), &name, &headers, edit).await
 }

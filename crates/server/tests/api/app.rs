@@ -21,7 +21,7 @@ use domain::resources::auth_key;
 use domain::resources::budget;
 use domain::resources::provider::{Provider, ProviderSource, Resilience};
 use domain::secret::Secret;
-use egress::{Egress, EgressConfig};
+use egress::{Egress, EgressConfig, Trust};
 use http::Method;
 use pipeline::gateway::Gateway;
 use pipeline::policy::Policy;
@@ -147,6 +147,10 @@ impl TestApp {
         let tasks = TaskTracker::new();
         let gateway = Arc::new(Gateway {
             response_cache: settings.policy.cache.open(),
+            admin_trust: Trust::Admin {
+                allow_private: settings.allow_private,
+                loopback_listener: settings.loopback_listener,
+            },
             egress: Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap(),
             clock,
             entropy,

@@ -9,6 +9,7 @@ use crate::fault::{self, Fault};
 const MAX_PATTERNS: usize = 1000;
 const MAX_CONTENT: usize = 256 * 1024;
 const MAX_REPLACEMENT: usize = 200;
+const MAX_TIMEOUT_MS: u64 = 60_000;
 
 /// The type of a guardrail and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -19,6 +20,7 @@ pub enum GuardrailConfig {
     PiiRedact(PiiConfig),
     PromptInjection(InjectionConfig),
     LengthLimit(LengthConfig),
+    Webhook(WebhookConfig),
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -29,11 +31,18 @@ pub enum GuardrailType {
     PiiRedact,
     PromptInjection,
     LengthLimit,
+    Webhook,
 }
 
 impl GuardrailType {
-    pub const ALL: [Self; 5] =
-        [Self::SystemPrompt, Self::RegexBlock, Self::PiiRedact, Self::PromptInjection, Self::LengthLimit];
+    pub const ALL: [Self; 6] = [
+        Self::SystemPrompt,
+        Self::RegexBlock,
+        Self::PiiRedact,
+        Self::PromptInjection,
+        Self::LengthLimit,
+        Self::Webhook,
+    ];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -42,6 +51,7 @@ impl GuardrailType {
             Self::PiiRedact => "pii_redact",
             Self::PromptInjection => "prompt_injection",
             Self::LengthLimit => "length_limit",
+            Self::Webhook => "webhook",
         }
     }
 }
@@ -161,6 +171,21 @@ pub struct LengthConfig {
     pub max_estimated_tokens: Option<u64>,
 }
 
+/// Settings of `webhook`, which asks a server for its verdict. The headers of its requests are in the guardrail itself,
+/// where they are encrypted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct WebhookConfig {
+    pub url: String,
+    /// The time for an answer, in milliseconds.
+    #[serde(default = "webhook_timeout")]
+    pub timeout_ms: u64,
+}
+
+fn webhook_timeout() -> u64 {
+    5000
+}
+
 impl GuardrailConfig {
     pub fn guardrail_type(&self) -> GuardrailType {
         match self {
@@ -169,6 +194,7 @@ impl GuardrailConfig {
             Self::PiiRedact(_) => GuardrailType::PiiRedact,
             Self::PromptInjection(_) => GuardrailType::PromptInjection,
             Self::LengthLimit(_) => GuardrailType::LengthLimit,
+            Self::Webhook(_) => GuardrailType::Webhook,
         }
     }
 
@@ -193,6 +219,14 @@ impl GuardrailConfig {
                 "direction",
                 "A length_limit has nothing to redact: its direction is input, output or both.",
             )),
+            Self::Webhook(_) if direction == Direction::Log => Err(fault::invalid_parameter(
+                "direction",
+                "A webhook decides about calls: its direction is input, output or both.",
+            )),
+            Self::Webhook(config) if !(1..=MAX_TIMEOUT_MS).contains(&config.timeout_ms) => {
+                let message = format!("A timeout is 1 to {MAX_TIMEOUT_MS} milliseconds.");
+                Err(fault::invalid_parameter("config.timeout_ms", message))
+            }
             Self::RegexBlock(config) if !(1..=MAX_PATTERNS).contains(&config.patterns.len()) => {
                 Err(fault::invalid_parameter(
                     "config.patterns",

@@ -92,6 +92,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Ass
     let policy = policy(settings);
     let gateway = Arc::new(Gateway {
         response_cache: policy.cache.open(),
+        admin_trust: admin_trust(settings, listener),
         clock,
         entropy,
         tasks,
@@ -465,12 +466,21 @@ fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
     }
 }
 
+/// The trust in addresses that are set through the admin API.
+fn admin_trust(settings: &Settings, listener: &TcpListener) -> Trust {
+    Trust::Admin { allow_private: settings.upstream.allow_private, loopback_listener: is_loopback(listener) }
+}
+
+fn is_loopback(listener: &TcpListener) -> bool {
+    listener.local_addr().is_ok_and(|address| address.ip().is_loopback())
+}
+
 fn fixed(settings: &Settings, listener: &TcpListener) -> StaticConfig {
     StaticConfig {
         providers: settings.providers.clone(),
         demo: demo(settings),
         allow_private: settings.upstream.allow_private,
-        loopback_listener: listener.local_addr().is_ok_and(|address| address.ip().is_loopback()),
+        loopback_listener: is_loopback(listener),
         combos: settings.combos.enabled,
         budgets: settings.spending.budgets.0.clone(),
         secrets: Vec::new(),

@@ -9,7 +9,7 @@ use egress::Outbound;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use store::{Delivery, Message, StoreError};
 
-use super::{Webhooks, place, sign};
+use super::{Webhooks, sign};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The lease on a claimed message. Longer than an attempt can take, so an expired lease means that its process died.
@@ -77,7 +77,7 @@ impl Webhooks {
 
     /// Posts a message. Failure reasons never contain the URL, which may hold a credential.
     async fn post(&self, message: &Message, url: &str, secret: &Secret) -> Outcome {
-        let (destination, path_and_query) = match place(url, &self.egress, self.trust) {
+        let (destination, path_and_query) = match super::destination(url, &self.egress, self.trust) {
             Ok(place) => place,
             Err(reason) => return Outcome::Failed(reason),
         };

@@ -24,7 +24,7 @@ pub struct Resumable {
 /// choices at once, and state that only one provider has, can only be passed on as they are.
 pub fn is_resumable(call: &Call, policy: &EffectivePolicy) -> bool {
     policy.resume_streams
-        && call.stream
+        && call.streams_upstream()
         && call.request.choices <= 1
         && previous::history_is_known(call)
         && !call.shape().bound_to_provider

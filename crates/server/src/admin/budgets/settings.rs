@@ -127,7 +127,7 @@ pub async fn replace(
     let mut settings = body.over(known.map(|known| known.value).unwrap_or_default());
     settings.validate()?;
     if let Some(url) = &settings.webhook_url {
-        webhooks::check(url, &app.gateway.egress, app.refresher.trust(ProviderSource::Admin))?;
+        webhooks::check("webhook_url", url, &app.gateway.egress, app.refresher.trust(ProviderSource::Admin))?;
     }
     let made = (settings.webhook_url.is_some() && settings.webhook_secret.is_none()).then(|| make(&app));
     if let Some(secret) = &made {

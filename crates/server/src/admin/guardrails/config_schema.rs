@@ -10,6 +10,7 @@ pub fn of(guardrail_type: GuardrailType) -> Value {
         GuardrailType::PiiRedact => pii_redact(),
         GuardrailType::PromptInjection => prompt_injection(),
         GuardrailType::LengthLimit => length_limit(),
+        GuardrailType::Webhook => webhook(),
     }
 }
 
@@ -174,6 +175,39 @@ fn length_limit() -> Value {
         },
         "required": [],
         "minProperties": 1,
+        "additionalProperties": false,
+    })
+}
+
+fn webhook() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "url": {
+                "type": "string",
+                "title": "URL",
+                "description": "The address that the texts are posted to. It answers with a verdict.",
+                "format": "uri",
+                "maxLength": 2000,
+            },
+            "headers": {
+                "type": "object",
+                "title": "Headers",
+                "description": "Headers of the request, for example a credential. Their values are encrypted \
+                    and shown masked.",
+                "additionalProperties": {"type": "string"},
+                "default": {},
+            },
+            "timeout_ms": {
+                "type": "integer",
+                "title": "Timeout",
+                "description": "The time for an answer in milliseconds. After that, on_error applies.",
+                "minimum": 1,
+                "maximum": 60_000,
+                "default": 5000,
+            },
+        },
+        "required": ["url"],
         "additionalProperties": false,
     })
 }

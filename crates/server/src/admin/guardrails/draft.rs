@@ -1,9 +1,12 @@
 //! Request body of a guardrail. Its settings depend on its type; errors name them by their path.
 
+use std::collections::BTreeMap;
+
 use domain::fault::{self, Fault};
 use domain::resources::guardrail::{
-    Direction, Guardrail, GuardrailConfig, GuardrailMode, GuardrailType, OnError, OnUnreadable,
+    Direction, Guardrail, GuardrailConfig, GuardrailMode, GuardrailType, OnError, OnUnreadable, WebhookConfig,
 };
+use domain::resources::provider::masked_header;
 use domain::user_path::UserPath;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -49,7 +52,9 @@ pub struct GuardrailBody {
 impl GuardrailBody {
     /// The sent members over the stored ones. Stored settings are not kept if the type changes.
     pub fn over(known: Option<&Guardrail>, patch: &Patch) -> Result<Self, Fault> {
-        let mut body: Self = patch.over(known, &READ_ONLY)?;
+        // Headers are read by themselves: their values are not part of the settings.
+        let shown = known.map(|known| Guardrail { headers: BTreeMap::new(), ..known.clone() });
+        let mut body: Self = patch.over(shown.as_ref(), &READ_ONLY)?;
         let has_other_type = known.is_some_and(|known| known.config.guardrail_type() != body.guardrail_type);
         if has_other_type && patch.sent("config").is_none() {
             body.config.clear();
@@ -57,11 +62,18 @@ impl GuardrailBody {
         Ok(body)
     }
 
-    pub fn guardrail(self, name: String) -> Result<Guardrail, Fault> {
+    /// The guardrail. Masked headers of its webhook are replaced by those of `known`, unless its address has changed.
+    pub fn guardrail(mut self, name: String, known: Option<&Guardrail>) -> Result<Guardrail, Fault> {
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
+        let headers = match self.guardrail_type {
+            GuardrailType::Webhook => self.config.remove("headers"),
+            _ => None,
+        };
+        let config = parse_config(self.guardrail_type, self.config)?;
         Ok(Guardrail {
             name,
-            config: parse_config(self.guardrail_type, self.config)?,
+            headers: webhook_headers(headers, &config, known)?,
+            config,
             direction: self.direction,
             mode: self.mode,
             description: given(self.description),
@@ -70,6 +82,37 @@ impl GuardrailBody {
             on_unreadable: self.on_unreadable,
         })
     }
+}
+
+/// Reads the headers of a webhook. Those that are not sent are kept, as long as its address is the same.
+fn webhook_headers(
+    sent: Option<Value>,
+    config: &GuardrailConfig,
+    known: Option<&Guardrail>,
+) -> Result<BTreeMap<String, String>, Fault> {
+    let GuardrailConfig::Webhook(WebhookConfig { url, .. }) = config else { return Ok(BTreeMap::new()) };
+    let is_same =
+        |known: &&Guardrail| matches!(&known.config, GuardrailConfig::Webhook(old) if old.url == *url);
+    let stored = known.map(|known| &known.headers);
+    let kept = known.filter(is_same).map(|known| &known.headers);
+    let Some(sent) = sent.filter(|sent| !sent.is_null()) else {
+        return Ok(kept.cloned().unwrap_or_default());
+    };
+    let refused = || fault::invalid_parameter("config.headers", "The headers are an object of strings.");
+    let mut headers: BTreeMap<String, String> = serde_json::from_value(sent).map_err(|_| refused())?;
+    for (name, value) in &mut headers {
+        let is_masked =
+            stored.and_then(|stored| stored.get(name)).is_some_and(|old| *value == masked_header(old));
+        match kept.and_then(|kept| kept.get(name)) {
+            _ if !is_masked => {}
+            Some(old) => value.clone_from(old),
+            None => {
+                let message = "The webhook's address has changed: write the header's value again.";
+                return Err(fault::invalid_parameter(format!("config.headers.{name}"), message));
+            }
+        }
+    }
+    Ok(headers)
 }
 
 /// Reads the settings of a type; unknown ones are refused.
@@ -83,6 +126,7 @@ pub fn parse_config(
         GuardrailType::PiiRedact => GuardrailConfig::PiiRedact(parse_settings(config)?),
         GuardrailType::PromptInjection => GuardrailConfig::PromptInjection(parse_settings(config)?),
         GuardrailType::LengthLimit => GuardrailConfig::LengthLimit(parse_settings(config)?),
+        GuardrailType::Webhook => GuardrailConfig::Webhook(parse_settings(config)?),
     })
 }
 

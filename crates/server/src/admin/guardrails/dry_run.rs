@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
+use axum::{Extension, Json};
 use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::receipt::{GuardedSubject, GuardrailVerdict};
 use domain::resources::guardrail::{Guardrail, TextRole};
-use pipeline::guardrails::{CompileError, CompiledGuardrail, Sample};
+use pipeline::guardrail_webhook::{self, QuestionFacts};
+use pipeline::guardrails::{CompileError, CompiledGuardrail, RemoteText, RemoteVerdicts, Sample};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -19,6 +20,7 @@ use crate::authorized::{Authorized, Guardrails, Read};
 use crate::body::Strict;
 use crate::fault::Problem;
 use crate::path::Named;
+use crate::request_context::RequestContext;
 
 const MAX_TEXT: usize = 1024 * 1024;
 
@@ -54,6 +56,7 @@ pub struct GuardrailDryRun {
     security(("bearer" = ["admin:guardrails:read"])))]
 pub async fn test(
     State(app): State<Arc<App>>,
+    Extension(context): Extension<RequestContext>,
     _: Authorized<Read<Guardrails>>,
     Named(name): Named,
     Strict(sample): Strict<GuardrailSample>,
@@ -65,23 +68,39 @@ pub async fn test(
     let guardrail = crud::find::<Guardrail>(&app, &name).await?.value;
     let compiled = compiled(&app, &guardrail).map_err(|error| broken(&name, &error))?;
     let bytes = sample.text.len();
-    Ok(Json(app.gateway.with_bytes(bytes, move || inspect(&compiled, sample)).await?))
+    let role = role(sample.role.unwrap_or(TextRole::User));
+    let subject = sample.subject.unwrap_or(GuardedSubject::Request);
+    let mut verdicts = RemoteVerdicts::default();
+    if compiled.webhook().is_some() {
+        let texts = [RemoteText { role, text: sample.text.clone() }];
+        let facts = QuestionFacts { subject, request_id: context.request_id.as_str(), user_path: "/" };
+        let verdict = guardrail_webhook::ask(&app.gateway, &compiled, facts, &texts).await;
+        verdicts.insert(name, verdict);
+    }
+    let work = move || inspect(&compiled, &Sample { text: &sample.text, role, subject }, verdicts);
+    Ok(Json(app.gateway.with_bytes(bytes, work).await?))
 }
 
-fn inspect(compiled: &Arc<CompiledGuardrail>, sample: GuardrailSample) -> GuardrailDryRun {
-    let role = match sample.role.unwrap_or(TextRole::User) {
+fn role(role: TextRole) -> Role {
+    match role {
         TextRole::System => Role::System,
         TextRole::Developer => Role::Developer,
         TextRole::User => Role::User,
         TextRole::Assistant => Role::Assistant,
         TextRole::Tool => Role::Tool,
-    };
-    let subject = sample.subject.unwrap_or(GuardedSubject::Request);
-    let result = compiled.test(&Sample { text: &sample.text, role, subject });
+    }
+}
+
+fn inspect(
+    compiled: &Arc<CompiledGuardrail>,
+    sample: &Sample<'_>,
+    verdicts: RemoteVerdicts,
+) -> GuardrailDryRun {
+    let result = compiled.test(sample, verdicts);
     GuardrailDryRun {
         verdict: result.verdict,
         changed: result.text.is_some(),
-        text: result.text.unwrap_or(sample.text),
+        text: result.text.unwrap_or_else(|| sample.text.to_owned()),
         rules: result.rules,
     }
 }

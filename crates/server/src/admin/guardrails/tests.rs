@@ -1,6 +1,6 @@
 //! Tests that the form schemas of guardrails describe the settings that are accepted.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use domain::fault::Fault;
 use domain::resources::Resource as _;
@@ -19,6 +19,7 @@ fn required(guardrail_type: GuardrailType) -> Value {
     match guardrail_type {
         GuardrailType::SystemPrompt => json!({"content": "Be brief."}),
         GuardrailType::RegexBlock => json!({"patterns": ["secret"]}),
+        GuardrailType::Webhook => json!({"url": "https://reviewer.example.com/"}),
         GuardrailType::PiiRedact | GuardrailType::PromptInjection | GuardrailType::LengthLimit => json!({}),
     }
 }
@@ -28,7 +29,7 @@ fn schemas_have_the_fields_of_the_settings_and_their_defaults() {
     for guardrail_type in GuardrailType::ALL {
         let schema = config_schema::of(guardrail_type);
         let required = required(guardrail_type);
-        let read = settings(&parse(guardrail_type, &required).unwrap());
+        let read = settings(&parse(guardrail_type, &required).unwrap(), &BTreeMap::new());
         let properties = schema["properties"].as_object().unwrap();
         let names = |object: &Value| object.as_object().unwrap().keys().cloned().collect::<BTreeSet<_>>();
         assert_eq!(names(&schema["properties"]), names(&read), "{guardrail_type:?}");

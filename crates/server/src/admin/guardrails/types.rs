@@ -58,6 +58,11 @@ fn describe(guardrail_type: GuardrailType) -> (&'static str, &'static str) {
             "Scores the texts of users and tools for attempts to change the instructions of the model.",
         ),
         GuardrailType::LengthLimit => ("Length limit", "Blocks requests and answers that are too long."),
+        GuardrailType::Webhook => (
+            "Webhook",
+            "Posts the texts to a server, which allows, blocks or replaces them. An answer is sent after the \
+            verdict on the whole of it.",
+        ),
     }
 }
 
@@ -68,6 +73,8 @@ pub fn directions(guardrail_type: GuardrailType) -> &'static [Direction] {
         GuardrailType::RegexBlock | GuardrailType::PiiRedact => {
             &[Direction::Input, Direction::Output, Direction::Both, Direction::Log]
         }
-        GuardrailType::LengthLimit => &[Direction::Input, Direction::Output, Direction::Both],
+        GuardrailType::LengthLimit | GuardrailType::Webhook => {
+            &[Direction::Input, Direction::Output, Direction::Both]
+        }
     }
 }

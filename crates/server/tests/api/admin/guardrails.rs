@@ -89,7 +89,7 @@ async fn bodies_are_checked_by_field() {
             json!({"type": "system_prompt", "config": {"content": "x"}, "direction": "output"});
         let cases = [
             ("PUT", path, json!({"config": {}}), 400, code, "type"),
-            ("PUT", path, json!({"type": "webhook"}), 400, code, "type"),
+            ("PUT", path, json!({"type": "llm"}), 400, code, "type"),
             ("PUT", path, with(json!({"confg": {}})), 400, unknown, "confg"),
             ("PUT", path, with(json!({"config": []})), 400, code, "config"),
             ("PUT", path, with(json!({"direction": "up"})), 400, code, "direction"),
@@ -145,7 +145,8 @@ async fn types_have_form_schemas() {
         let types = app.get(format!("{PATH}/types")).send().await.expect_status(200).json();
         let types = types.as_array().unwrap();
         let names: Vec<_> = types.iter().map(|entry| entry["type"].as_str().unwrap()).collect();
-        let expected = ["system_prompt", "regex_block", "pii_redact", "prompt_injection", "length_limit"];
+        let expected =
+            ["system_prompt", "regex_block", "pii_redact", "prompt_injection", "length_limit", "webhook"];
         assert_eq!(names, expected);
         for entry in types {
             assert_eq!(entry["schema"]["type"], "object", "{entry}");

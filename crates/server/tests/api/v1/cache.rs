@@ -466,3 +466,84 @@ async fn without_the_cache_its_reports_are_unavailable() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_request_that_guardrails_changed_shares_nothing_of_its_original() {
+    app::each_with(cached, async |app| {
+        let config = json!({"action": "sanitize", "patterns": ["(?i)alice|bob"]});
+        let body = json!({"type": "regex_block", "direction": "input", "config": config});
+        app.put("/admin/api/v1/guardrails/names", body).send().await.expect_status(201);
+        let workflow = json!({"name": "w", "workflow_payload": {"guardrails": ["names"]}});
+        app.post("/admin/api/v1/workflows", workflow).send().await.expect_status(201);
+        let ask = async |name: &str| {
+            let body = json!({"model": "text", "input": "Hello", "instructions": format!("Help {name}.")});
+            app.post("/v1/responses", body).send().await.expect_status(200)
+        };
+        assert!(ask("alice").await.text().contains("Help alice."), "the client's own request is repeated");
+        let other = ask("bob").await;
+        assert!(!other.text().contains("alice") && told(&other) == MISS, "{}", other.text());
+        assert_eq!(told(&ask("bob").await), HIT);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn answers_that_cannot_be_converted_are_cached_for_each_form() {
+    app::each_with(cached, async |app| {
+        let mut body = question("text");
+        body["n"] = json!(2);
+        body["stream"] = json!(true);
+        let plain = app.post("/v1/chat/completions", body.clone()).send().await.expect_status(200);
+        body["stream_options"] = json!({"include_usage": true});
+        let counted = app.post("/v1/chat/completions", body.clone()).send().await.expect_status(200);
+        assert_eq!([told(&plain), told(&counted)], [MISS, MISS]);
+        assert!(counted.text().contains("\"usage\":{"), "{}", counted.text());
+        assert_eq!(told(&app.post("/v1/chat/completions", body).send().await), HIT);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn streams_with_an_early_head_are_cached_and_waited_for() {
+    let settings = || {
+        let mut settings = cached();
+        settings.policy.stream_heartbeat = Duration::from_millis(50);
+        settings
+    };
+    app::each_with(settings, async |app| {
+        let body = json!({"model": "slow-200", "input": "Hello", "stream": true});
+        let ask = || app.post("/v1/responses", body.clone()).send();
+        let (first, second) = tokio::join!(ask(), ask());
+        for answer in [&first, &second] {
+            assert!(answer.text().starts_with(": keep-alive\n\n"), "{}", answer.text());
+        }
+        assert_eq!(asked(&app), 1, "the second waits for the first, and gets heartbeats meanwhile");
+        let third = ask().await.expect_status(200);
+        assert_eq!((told(&third), third.header("x-gateway-provider")), (HIT, Some("openai")));
+        for answer in [&second, &third] {
+            let (_, last) = answer.named_events().pop().unwrap();
+            let next =
+                json!({"model": "text", "input": "More", "previous_response_id": last["response"]["id"]});
+            app.post("/v1/responses", next).send().await.expect_status(200);
+            let sent = app.last_upstream_request();
+            assert!(sent.contains("Hello") && sent.contains("More"), "{sent}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn answers_that_a_budget_shortened_are_not_cached() {
+    app::each_with(cached, async |app| {
+        let path = "/admin/api/v1/budgets/%2F/daily";
+        app.put(path, json!({"amount": 0.1})).send().await.expect_status(200);
+        let mut body = question("openai/gpt-4o");
+        body["max_tokens"] = json!(16_000);
+        for _ in 0..2 {
+            let answer = app.post("/v1/chat/completions", body.clone()).send().await.expect_status(200);
+            assert!(answer.header("x-gateway-max-tokens-clamped").is_some());
+            assert_eq!(told(&answer), MISS);
+        }
+    })
+    .await;
+}
