@@ -61,6 +61,8 @@ ALL = [
     Case("translated-stream-100", MESSAGES, conversation(1000, stream=True), streams=True, quick=False, release=(2, 22), debug=(2, 4)),
     Case("wrong-key", CHAT, conversation(1000), key="wrong", status=401, booked=False, release=(50, 350), debug=(10, 60)),
     Case("rate-limited", CHAT, conversation(1000), key="limited", status=429, quick=False),
+    # All calls but the first one of the warm-up are answered from the cache.
+    Case("cached-chat-1k", CHAT, conversation(1000), settings=(("RESPONSE_CACHE_ENABLED", "true"),), quick=False),
     Case("chat-1k-concurrent", CHAT, conversation(1000), connections=8, quick=False, release=(160, 1760)),
     Case("models", "/v1/models", method="GET", booked=False, release=(50, 350), debug=(10, 60)),
 ]
