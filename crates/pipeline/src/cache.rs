@@ -88,7 +88,7 @@ async fn search_in(
             None
         }
         // A large call is admitted on a worker thread, which the stream of a waiting call cannot do.
-        Claim::InFlight(pending) if call.streams_upstream() && !call.is_large() => {
+        Claim::InFlight(pending) if call.stream && !call.is_large() => {
             return Ok(Found::InFlight(pending, recorder(storing, request, ticket)));
         }
         Claim::InFlight(pending) => {
@@ -189,11 +189,11 @@ fn recorder(storing: Storing, request: Box<CacheRequest>, ticket: &Ticket) -> Bo
 }
 
 impl CacheRequest {
-    /// Whether an answer is that of the request alone: all of it from the target that was asked first, and not shortened
-    /// to fit a budget.
+    /// Whether an answer is that of the request alone: all of it from the target that was asked first, inspected by its
+    /// guardrails, and not shortened to fit a budget.
     fn may_store(&self, facts: &AnswerFacts<'_>) -> bool {
         let is_first = facts.target.is_some_and(|target| *target == self.target);
-        is_first && !facts.is_resumed && !facts.is_clamped && !facts.is_from_cache
+        is_first && !facts.is_resumed && !facts.is_clamped && !facts.is_uninspected && !facts.is_from_cache
     }
 
     fn cached(

@@ -121,6 +121,9 @@ pub async fn dispatch(
     let deployments = resume::targets(&plan, ticket.context.policy());
     let outcome = try_targets(call, plan.deployments, &reservation, &mut ticket, deadline).await;
     let outcome = outcome.map(|(call, mut answer)| {
+        if let Some(deployment) = ticket.receipt.deployment() {
+            call.record_answered_by(&deployment.target, &ticket.context);
+        }
         if let (Answer::Stream(stream), Some(deployments)) = (&mut answer, deployments) {
             stream.enable_resume(|| Box::new(Resumable::new(call, deployments, reservation)));
         }

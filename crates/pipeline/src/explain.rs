@@ -135,7 +135,7 @@ impl Explainer<'_> {
         explanation.principal.user_path = user_path.as_str().to_owned();
         let body = receive::receive(Full::new(body), &arrival.headers, gateway).await?;
         let mut call = receive::parse_here(body, arrival)?;
-        let selection = call.selection(gateway, arrival.request_id.number(), SelectionMode::DryRun);
+        let mut selection = call.selection(gateway, arrival.request_id.number(), SelectionMode::DryRun);
         explanation.request = Some(into_view::request(&call, arrival, &selection));
         let owner = self.owner(&principal, user_path.as_str());
         let mut context = CallContext::explained(gateway, snapshot, arrival, owner);
@@ -157,6 +157,7 @@ impl Explainer<'_> {
         {
             resolution.steps.note("workflow", || format!("'{}' allows no fallback", workflow.id));
         }
+        selection.warm = call.warm_target(&context, arrival.session_id());
         let mut ranked = resolved.with_options(&policy.routing, policy.features.fallback).ranked(&selection);
         let first = ranked.first().map(|candidate| &candidate.choice);
         let cached = cache::preview(arrival, &call, first, &context)?;
@@ -193,7 +194,11 @@ impl Explainer<'_> {
         let (body, changes) = inspect::accept_changes(self.gateway, &call, &guardrails, inspection)?;
         let changed = body.map(|body| receive::parse_here(body, self.arrival)).transpose()?;
         context.set_placeholders(changes.placeholders);
-        Ok(inspect::apply_changes(call, changed, changes.history, &guardrails))
+        let call = inspect::apply_changes(call, changed, changes.history, &guardrails);
+        if call.holds_answer {
+            context.hold_answer();
+        }
+        Ok(call)
     }
 
     /// Checks the budgets on the path. Returns the call as it would be sent, and the error if it is refused.
@@ -210,7 +215,7 @@ impl Explainer<'_> {
         let scope = BudgetScope::new(principal, user_path, self.arrival.at, run);
         let look = |plan: &Plan, explanation: &mut Explanation| {
             let history = Pair::of(gateway, principal, plan);
-            budget_admission::fit(plan, &call, &history, |worst| {
+            budget_admission::fit(plan, &call, context.policy().prompt_cache, &history, |worst| {
                 let (rooms, exceeded) = budgets::look(&gateway.budgets, &scope, worst, gateway.clock.now());
                 explanation.budgets = Some(rooms.iter().map(|room| self.shown(room)).collect());
                 exceeded.map_or(Ok(()), Err)

@@ -27,6 +27,7 @@ use crate::services::console::{Console, Notice};
 use crate::services::key_uses::KeyUses;
 use crate::services::metrics::Metrics;
 use crate::services::pending_receipts::PendingReceipts;
+use crate::services::prompt_affinity::PromptAffinity;
 use crate::services::reasoning_state::ReasoningStateCache;
 use crate::services::response_cache::ResponseCache;
 use crate::services::retry_budget::{HedgeBudget, RetryBudget};
@@ -61,6 +62,7 @@ pub struct Gateway {
     pub idempotency: Idempotency,
     /// `None` if the response cache is off.
     pub response_cache: Option<Arc<ResponseCache>>,
+    pub prompt_affinity: PromptAffinity,
     pub body_work: BodyWork,
     /// Limits the audit entries of callers without a valid key.
     pub unknown_callers: audit::EntryLimit,

@@ -1,56 +1,62 @@
-//! Guardrails that ask a webhook for its verdict on the texts of a request or an answer.
+//! Webhooks of guardrails: the texts of a request or an answer are posted to a server, which decides about them.
 
 #[cfg(test)]
 mod tests;
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use domain::canon::Role;
 use domain::receipt::GuardedSubject;
-use egress::Outbound;
+use egress::{Destination, Outbound};
 use futures_util::future::join_all;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use serde::{Deserialize, Serialize};
 
 use crate::call::context::CallContext;
 use crate::gateway::Gateway;
-use crate::guardrails::{CompiledGuardrail, RemoteText, RemoteVerdict, RemoteVerdicts, Step};
+use crate::guardrails::{
+    CompiledGuardrail, Step, WebhookCheck, WebhookText, WebhookVerdict, WebhookVerdicts,
+};
 use crate::services::webhooks;
 
-/// A verdict has the texts of the question at most, and some room for longer ones.
-const ANSWER_ROOM: usize = 1 << 20;
+/// The most bytes of a response beyond those of the request.
+const RESPONSE_SIZE_MARGIN: usize = 1 << 20;
 
-/// The body of a question.
+/// The body of a request to a webhook.
 #[derive(Serialize)]
-struct Question<'a> {
+struct WebhookRequest<'a> {
     guardrail: &'a str,
     /// `request` or `answer`.
     subject: &'static str,
     request_id: &'a str,
     user_path: &'a str,
-    messages: Vec<QuestionMessage<'a>>,
+    messages: Vec<RequestMessage<'a>>,
 }
 
 #[derive(Serialize)]
-struct QuestionMessage<'a> {
+struct RequestMessage<'a> {
     role: &'static str,
     content: &'a str,
+    /// `json` for a content that is JSON.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<&'static str>,
 }
 
-impl<'a> QuestionMessage<'a> {
-    fn of(RemoteText { role, text }: &'a RemoteText) -> Self {
-        Self { role: role_name(*role), content: text }
+impl<'a> RequestMessage<'a> {
+    fn of(WebhookText { role, text, is_json }: &'a WebhookText) -> Self {
+        Self { role: role_name(*role), content: text, format: is_json.then_some("json") }
     }
 }
 
-/// The body of an answer.
+/// The body of a response of a webhook.
 #[derive(Deserialize)]
-struct WebhookAnswer {
+struct WebhookResponse {
     action: Action,
-    /// As many as in the question, if the action is `replace`.
+    /// As many as in the request, if the action is `replace`.
     #[serde(default)]
-    messages: Vec<AnswerMessage>,
+    messages: Vec<ResponseMessage>,
 }
 
 #[derive(Deserialize)]
@@ -62,64 +68,65 @@ enum Action {
 }
 
 #[derive(Deserialize)]
-struct AnswerMessage {
+struct ResponseMessage {
     content: String,
 }
 
-/// Whether a guardrail of the step asks a webhook.
-pub(crate) fn asks(step: &Step) -> bool {
+/// Whether a guardrail of the step has a webhook.
+pub(crate) fn has_webhook(step: &Step) -> bool {
     step.iter().any(|guardrail| guardrail.webhook().is_some())
 }
 
-/// Asks all webhooks of a step at the same time.
-pub(crate) async fn ask_step(
+/// Calls all webhooks of a step at the same time.
+pub(crate) async fn call_webhooks(
     step: &Step,
     subject: GuardedSubject,
     context: &CallContext,
-    texts: &[RemoteText],
-) -> RemoteVerdicts {
+    texts: &[WebhookText],
+) -> WebhookVerdicts {
     let (request_id, user_path) = (context.request_id.as_str(), &*context.owner().user_path);
-    let asking = step.iter().filter(|guardrail| guardrail.webhook().is_some()).map(|guardrail| async {
-        let facts = QuestionFacts { subject, request_id, user_path };
-        (guardrail.name().to_owned(), ask(context.gateway(), guardrail, facts, texts).await)
+    let calling = step.iter().filter(|guardrail| guardrail.webhook().is_some()).map(|guardrail| async {
+        let facts = WebhookFacts { subject, request_id, user_path };
+        (guardrail.name().to_owned(), call_webhook(context.gateway(), guardrail, facts, texts).await)
     });
-    join_all(asking).await.into_iter().collect()
+    join_all(calling).await.into_iter().collect()
 }
 
-/// The facts about a call that a question has.
+/// The facts about a call that a webhook gets.
 #[derive(Clone, Copy)]
-pub struct QuestionFacts<'a> {
+pub struct WebhookFacts<'a> {
     pub subject: GuardedSubject,
     pub request_id: &'a str,
     pub user_path: &'a str,
 }
 
-/// Asks the webhook of a guardrail. Everything but a readable answer in time is a failure.
-pub async fn ask(
+/// Calls the webhook of a guardrail. Everything but a readable response in time is a failure.
+pub async fn call_webhook(
     gateway: &Gateway,
     guardrail: &CompiledGuardrail,
-    facts: QuestionFacts<'_>,
-    texts: &[RemoteText],
-) -> RemoteVerdict {
-    let Some(config) = guardrail.webhook() else { return RemoteVerdict::Allow };
-    let limit = Duration::from_millis(config.timeout_ms);
-    match tokio::time::timeout(limit, exchange(gateway, guardrail, &config.url, facts, texts)).await {
+    facts: WebhookFacts<'_>,
+    texts: &[WebhookText],
+) -> WebhookVerdict {
+    let Some(webhook) = guardrail.webhook() else { return WebhookVerdict::Allow };
+    let timeout_ms = webhook.config.timeout_ms;
+    let limit = Duration::from_millis(timeout_ms);
+    match tokio::time::timeout(limit, exchange(gateway, guardrail, webhook, facts, texts)).await {
         Ok(Ok(verdict)) => verdict,
-        Ok(Err(reason)) => RemoteVerdict::Failed(reason),
-        Err(_) => RemoteVerdict::Failed(format!("no answer within {} ms", config.timeout_ms)),
+        Ok(Err(reason)) => WebhookVerdict::Failed(reason),
+        Err(_) => WebhookVerdict::Failed(format!("the webhook did not respond within {timeout_ms} ms")),
     }
 }
 
 async fn exchange(
     gateway: &Gateway,
     guardrail: &CompiledGuardrail,
-    url: &str,
-    facts: QuestionFacts<'_>,
-    texts: &[RemoteText],
-) -> Result<RemoteVerdict, String> {
-    let (destination, path_and_query) = webhooks::destination(url, &gateway.egress, gateway.admin_trust)?;
-    let body = question(guardrail.name(), facts, texts)?;
-    let limit = body.len() + ANSWER_ROOM;
+    webhook: &WebhookCheck,
+    facts: WebhookFacts<'_>,
+    texts: &[WebhookText],
+) -> Result<WebhookVerdict, String> {
+    let (destination, path_and_query) = destination(gateway, webhook)?;
+    let body = request_body(guardrail.name(), facts, texts)?;
+    let limit = body.len() + RESPONSE_SIZE_MARGIN;
     let request = Outbound {
         destination,
         method: Method::POST,
@@ -131,37 +138,47 @@ async fn exchange(
     let status = answer.status;
     let body = answer.body.collect(limit).await.map_err(|error| error.reason().to_owned())?;
     if !status.is_success() {
-        return Err(format!("it answered {}", status.as_u16()));
+        return Err(format!("the webhook returned HTTP {}", status.as_u16()));
     }
     verdict(&body, texts)
 }
 
-fn question(name: &str, facts: QuestionFacts<'_>, texts: &[RemoteText]) -> Result<Bytes, String> {
-    let question = Question {
+fn request_body(name: &str, facts: WebhookFacts<'_>, texts: &[WebhookText]) -> Result<Bytes, String> {
+    let question = WebhookRequest {
         guardrail: name,
         subject: facts.subject.as_str(),
         request_id: facts.request_id,
         user_path: facts.user_path,
-        messages: texts.iter().map(QuestionMessage::of).collect(),
+        messages: texts.iter().map(RequestMessage::of).collect(),
     };
     serde_json::to_vec(&question).map(Bytes::from).map_err(|error| error.to_string())
 }
 
-fn verdict(body: &[u8], texts: &[RemoteText]) -> Result<RemoteVerdict, String> {
-    // The text of the error could repeat parts of the answer.
-    let answer: WebhookAnswer =
-        serde_json::from_slice(body).map_err(|_| "its answer is no verdict".to_owned())?;
+fn verdict(body: &[u8], texts: &[WebhookText]) -> Result<WebhookVerdict, String> {
+    // The text of the error could repeat parts of the response.
+    let answer: WebhookResponse = serde_json::from_slice(body)
+        .map_err(|_| "the response of the webhook is not a valid verdict".to_owned())?;
     match answer.action {
-        Action::Allow => Ok(RemoteVerdict::Allow),
-        Action::Block => Ok(RemoteVerdict::Block),
+        Action::Allow => Ok(WebhookVerdict::Allow),
+        Action::Block => Ok(WebhookVerdict::Block),
         Action::Replace if answer.messages.len() != texts.len() => {
-            Err(format!("it answered {} messages to {}", answer.messages.len(), texts.len()))
+            let (count, expected) = (answer.messages.len(), texts.len());
+            Err(format!("the webhook returned {count} messages, and {expected} were expected"))
         }
         Action::Replace => {
             let contents = answer.messages.into_iter().map(|message| message.content);
-            Ok(RemoteVerdict::replace(texts, contents.collect()))
+            Ok(WebhookVerdict::replace(texts, contents.collect()))
         }
     }
+}
+
+/// The destination of a webhook, with the path and query of its URL.
+fn destination(gateway: &Gateway, webhook: &WebhookCheck) -> Result<(Arc<Destination>, String), String> {
+    if let Some(known) = webhook.destination.get() {
+        return Ok(known.clone());
+    }
+    let found = webhooks::destination(&webhook.config.url, &gateway.egress, gateway.admin_trust)?;
+    Ok(webhook.destination.get_or_init(|| found).clone())
 }
 
 fn role_name(role: Role) -> &'static str {
@@ -178,7 +195,9 @@ fn headers(guardrail: &CompiledGuardrail) -> HeaderMap {
     let own = guardrail.document().headers.iter();
     let mut headers: HeaderMap = own
         .filter_map(|(name, value)| {
-            Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
+            let mut value = HeaderValue::try_from(value).ok()?;
+            value.set_sensitive(true);
+            Some((HeaderName::try_from(name).ok()?, value))
         })
         .collect();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));

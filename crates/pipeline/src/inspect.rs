@@ -12,13 +12,12 @@ use domain::receipt::GuardedSubject;
 use crate::accounting::ticket::Ticket;
 use crate::admission::Prepared;
 use crate::call::arrival::Arrival;
-use crate::call::context::CallContext;
 use crate::call::previous;
 use crate::call::receive::{self, Call};
 use crate::gateway::Gateway;
 use crate::guardrail_webhook;
 use crate::guardrails::{
-    CallGuardrails, RemoteVerdicts, RequestChanges, RequestInspection, RequestInspector, RequestToInspect,
+    CallGuardrails, RequestChanges, RequestInspection, RequestInspector, RequestToInspect, WebhookVerdicts,
     redact_recorded_request,
 };
 
@@ -59,6 +58,9 @@ async fn inspect_guarded(
         }
     };
     prepared.call = apply_changes(prepared.call, changed, changes.history, guardrails);
+    if prepared.call.holds_answer {
+        ticket.hold_answer();
+    }
     ticket.set_placeholders(changes.placeholders);
     Ok(prepared)
 }
@@ -74,8 +76,8 @@ async fn run_guardrails(
     let size = request.body.len() + request.history.iter().map(Bytes::len).sum::<usize>();
     let is_recorded = ticket.context.records_bodies();
     let (surface, original) = (request.surface, request.body.clone());
-    let inspector = match guardrails.asks_about_requests() {
-        true => ask_webhooks(request, &guardrails, &key, &ticket.context).await?,
+    let inspector = match guardrails.has_request_webhook() {
+        true => inspect_with_webhooks(request, &guardrails, &key, ticket).await?,
         false => RequestInspector::new(request),
     };
     let work = move || {
@@ -89,29 +91,35 @@ async fn run_guardrails(
     Ok(inspection)
 }
 
-/// Inspects a request up to the last step with a guardrail that asks a webhook.
-async fn ask_webhooks(
+/// Inspects a request up to the last step with a webhook.
+async fn inspect_with_webhooks(
     request: RequestToInspect,
     guardrails: &Arc<CallGuardrails>,
     key: &ScopeKey,
-    context: &CallContext,
+    ticket: &mut Ticket,
 ) -> Result<RequestInspector, Fault> {
-    let size = request.body.len();
+    let gateway = ticket.gateway().clone();
+    let size = request.body.len() + request.history.iter().map(Bytes::len).sum::<usize>();
     let mut inspector = RequestInspector::new(request);
-    let last = guardrails.request.iter().rposition(guardrail_webhook::asks).map_or(0, |last| last + 1);
+    let last = guardrails.request.iter().rposition(guardrail_webhook::has_webhook).map_or(0, |last| last + 1);
     for index in 0..last {
         let step = &guardrails.request[index];
-        let mut verdicts = RemoteVerdicts::default();
-        if guardrail_webhook::asks(step) && !inspector.is_refused() {
-            let texts = inspector.texts();
-            verdicts = guardrail_webhook::ask_step(step, GuardedSubject::Request, context, &texts).await;
+        let mut verdicts = WebhookVerdicts::default();
+        if guardrail_webhook::has_webhook(step) && !inspector.is_refused() {
+            let work = move || (inspector.texts(), inspector);
+            let texts;
+            (texts, inspector) = gateway.with_bytes(size, work).await?;
+            let begun = ticket.context.now();
+            let subject = GuardedSubject::Request;
+            verdicts = guardrail_webhook::call_webhooks(step, subject, &ticket.context, &texts).await;
+            ticket.receipt.waited(ticket.context.now().saturating_sub(begun));
         }
         let (guardrails, key) = (guardrails.clone(), key.clone());
         let work = move || {
             inspector.inspect(&guardrails.request[index], &key, verdicts);
             inspector
         };
-        inspector = context.gateway().with_bytes(size, work).await?;
+        inspector = gateway.with_bytes(size, work).await?;
     }
     Ok(inspector)
 }
@@ -159,7 +167,7 @@ pub(crate) fn apply_changes(
         Some(changed) => call.change_request(changed),
         None => call,
     };
-    call.holds_answer = guardrails.asks_about_answers() && answer_is_inspected(&call, guardrails);
+    call.holds_answer = guardrails.has_answer_webhook() && answer_is_inspected(&call, guardrails);
     if let (Some(previous), Some(history)) = (&mut call.previous, history) {
         previous.items = history;
     }

@@ -76,8 +76,9 @@ where
         Ok(Found::InFlight(pending, cached)) => {
             let recorder = AnswerRecorder::join(recorder, Some(cached));
             let (early, draw) = (EarlyReply::of(&ticket), arrival.request_id.number());
+            let holds_answer = prepared.call.holds_answer;
             let answering = Box::pin(cache::follow(pending, gateway.clone(), draw, prepared, ticket));
-            return commit::stream(gateway, &arrival, early, answering, recorder).await;
+            return commit::stream_or_hold(gateway, &arrival, early, answering, recorder, holds_answer).await;
         }
         Err(fault) => return Err(ticket.refuse(fault)),
     };
@@ -89,10 +90,9 @@ where
             // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             match streams {
-                true if holds_answer => {
-                    commit::held_stream(gateway, &arrival, early, answering, recorder).await
+                true => {
+                    commit::stream_or_hold(gateway, &arrival, early, answering, recorder, holds_answer).await
                 }
-                true => commit::stream(gateway, &arrival, early, answering, recorder).await,
                 false => commit::whole(answering, recorder, AnswerForm::Document).await,
             }
         }

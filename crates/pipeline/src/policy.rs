@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use domain::resources::workflow::WorkflowFeatures;
+pub use wire::codec::PromptCacheMode;
 
 use crate::services::audit;
 use crate::services::response_cache::ResponseCache;
@@ -47,6 +48,8 @@ pub struct Policy {
     pub audit: audit::Rules,
     /// The response cache settings.
     pub cache: CachePolicy,
+    /// The help with the prompt caches of providers.
+    pub prompt_cache: PromptCacheMode,
     /// Whether the guardrails of workflows inspect calls.
     pub guardrails: bool,
     /// Whether models without a price are refused.
@@ -96,6 +99,7 @@ impl Default for Policy {
             keep_only_aliases: false,
             audit: audit::Rules::default(),
             cache: CachePolicy::default(),
+            prompt_cache: PromptCacheMode::default(),
             guardrails: true,
             unpriced_denied: false,
             budgets_closed: false,

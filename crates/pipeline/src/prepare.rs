@@ -16,7 +16,7 @@ use crate::call::{authenticate, ownership, receive};
 use crate::gateway::Gateway;
 use crate::inspect::inspect;
 use crate::responses;
-use crate::routing::choose::SelectionMode;
+use crate::routing::choose::{SelectionContext, SelectionMode};
 use crate::routing::resolve;
 use crate::routing::resolve::access::Access;
 use crate::snapshot::Snapshot;
@@ -89,7 +89,10 @@ pub(crate) async fn route(
     ticket.receipt.resolved(&snapshot.routes.names);
     let policy = ticket.context.policy();
     let resolved = resolved.with_options(&policy.routing, policy.features.fallback);
-    let plan = resolved.plan(|| call.selection(gateway, arrival.request_id.number(), mode));
+    let plan = resolved.plan(|| SelectionContext {
+        warm: call.warm_target(&ticket.context, arrival.session_id()),
+        ..call.selection(gateway, arrival.request_id.number(), mode)
+    });
     Ok(Prepared { snapshot, principal, user_path, call, plan })
 }
 

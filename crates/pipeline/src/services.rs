@@ -8,6 +8,7 @@ pub mod feed;
 pub mod key_uses;
 pub mod metrics;
 pub mod pending_receipts;
+pub mod prompt_affinity;
 pub mod reasoning_state;
 pub mod recorded_answer;
 pub mod response_cache;

@@ -7,7 +7,7 @@ use std::ops::Range;
 use memchr::memmem;
 use serde_json::value::RawValue;
 
-use crate::json;
+use crate::json::{self, Object};
 
 /// The names of the array of turns in the formats.
 const TURNS: [&str; 3] = ["messages", "input", "contents"];
@@ -24,6 +24,14 @@ const IGNORED: [&str; 9] = [
     "metadata",
 ];
 const CACHE_MARK: &[u8] = b"\"cache_control\":{";
+
+/// Members besides the turns that come first in a prompt.
+const INSTRUCTIONS: [&str; 5] =
+    ["tools", "system", "instructions", "systemInstruction", "system_instruction"];
+/// The most turns with instructions that the start of a prompt has.
+const MAX_INSTRUCTION_TURNS: usize = 8;
+/// The most bytes of each part of the start of a prompt.
+const MAX_START_PART: usize = 64 * 1024;
 
 pub struct Conversation<'a> {
     /// The other members that belong to the prompt, by name, as raw JSON.
@@ -47,6 +55,33 @@ impl<'a> Conversation<'a> {
         let settings = settings.map(|(name, value)| (*name, value.get())).collect();
         Some(Self { settings, list, turns })
     }
+}
+
+/// The parts of a prompt that stay the same while its conversation goes on, as raw JSON: tools, instructions, and the turns
+/// up to the first one that is not an instruction. `None` if the body has no turns.
+pub fn prompt_start<'a>(body: &'a [u8], object: &Object) -> Option<Vec<&'a [u8]>> {
+    let cut = |range: Range<usize>| range.start..range.end.min(range.start + MAX_START_PART);
+    let instructions = INSTRUCTIONS.iter().filter_map(|name| object.value(body, name));
+    let mut parts: Vec<&[u8]> = instructions.map(|value| &body[cut(value)]).collect();
+    let turns = cut(TURNS.iter().find_map(|name| object.value(body, name))?);
+    let first = json::first_elements(body, turns.clone(), MAX_INSTRUCTION_TURNS);
+    if first.is_empty() {
+        // A text instead of turns, or a first turn that is longer than a part.
+        parts.push(&body[turns]);
+    }
+    for turn in first {
+        parts.push(&body[turn.clone()]);
+        if !is_instruction(body, turn) {
+            break;
+        }
+    }
+    Some(parts)
+}
+
+fn is_instruction(body: &[u8], turn: Range<usize>) -> bool {
+    let Ok(turn) = json::scan_within(body, turn) else { return false };
+    let role = turn.value(body, "role").and_then(|role| json::string_at(body, &role));
+    matches!(role.as_deref(), Some("system" | "developer"))
 }
 
 /// Removes cache marks, which are not part of the prompt: agents move them from turn to turn.
@@ -87,5 +122,40 @@ mod tests {
         for body in ["{}", "not json", r#"{"messages":"a"}"#, r#"{"mess\u0061ges":[1]}"#] {
             assert!(Conversation::read(body.as_bytes()).is_none(), "{body}");
         }
+    }
+
+    #[track_caller]
+    fn check_start(body: &str, expected: Option<&[&str]>) {
+        let object = json::scan(body.as_bytes()).unwrap();
+        let found = prompt_start(body.as_bytes(), &object).map(|parts| {
+            parts.iter().map(|part| std::str::from_utf8(part).unwrap().to_owned()).collect::<Vec<_>>()
+        });
+        let expected = expected.map(|parts| parts.iter().map(|part| (*part).to_owned()).collect::<Vec<_>>());
+        assert_eq!(found, expected, "{body}");
+    }
+
+    #[test]
+    fn a_start_ends_with_the_first_turn_of_the_user() {
+        let system = r#"{"role":"system","content":"s"}"#;
+        let user = r#"{"role":"user","content":"a"}"#;
+        let rest = r#"{"role":"assistant","content":"b"},{"role":"user","content":"c"}"#;
+        check_start(&format!(r#"{{"messages":[{system}, {user}]}}"#), Some(&[system, user]));
+        check_start(&format!(r#"{{"messages":[{system},{user},{rest}]}}"#), Some(&[system, user]));
+        check_start(
+            &format!(r#"{{"messages":[{user},{rest}],"system":"s","tools":[1],"max_tokens":9}}"#),
+            Some(&["[1]", "\"s\"", user]),
+        );
+        check_start(r#"{"instructions":"s","input":"a"}"#, Some(&["\"s\"", "\"a\""]));
+        check_start(r#"{"contents":[]}"#, Some(&["[]"]));
+        check_start("{}", None);
+    }
+
+    #[test]
+    fn a_long_first_turn_is_cut_off() {
+        let long = "x".repeat(2 * MAX_START_PART);
+        let body = format!(r#"{{"messages":[{{"role":"user","content":"{long}"}}]}}"#);
+        let object = json::scan(body.as_bytes()).unwrap();
+        let parts = prompt_start(body.as_bytes(), &object).unwrap();
+        assert_eq!((parts.len(), parts[0].len()), (1, MAX_START_PART));
     }
 }

@@ -138,6 +138,29 @@ pub fn visit_array(
     }
 }
 
+/// The first elements of the array that fills `range`, at most `count`; the rest is not read. An element that does not end
+/// in `range` is left out.
+pub fn first_elements(body: &[u8], range: Range<usize>, count: usize) -> Vec<Range<usize>> {
+    let mut cursor = Cursor::new(body, range);
+    let mut elements = Vec::new();
+    cursor.skip_space();
+    if !cursor.take(b'[') {
+        return elements;
+    }
+    cursor.skip_space();
+    while elements.len() < count
+        && let Ok(element) = cursor.value(1)
+    {
+        elements.push(element);
+        cursor.skip_space();
+        if !cursor.take(b',') {
+            break;
+        }
+        cursor.skip_space();
+    }
+    elements
+}
+
 impl Object {
     pub fn get(&self, body: &[u8], name: &str) -> Option<&Member> {
         self.position(body, name).map(|index| &self.members[index])

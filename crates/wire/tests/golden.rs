@@ -30,7 +30,8 @@ fn each_vendor_is_sent_what_it_takes() {
             let native = formats::native(Surface::Converse(Format::Chat));
             let request = native.peek(body).unwrap();
             let stream = name.contains("stream");
-            let target = Target { model: "gpt-5-mini", stream, vendor, max_output: None };
+            let prompt_cache = Default::default();
+            let target = Target { model: "gpt-5-mini", stream, vendor, max_output: None, prompt_cache };
             let upstream = splice::concat(&native.splice(&request, &target));
             wire::json::scan(&upstream).unwrap();
             writeln!(sent, "--- {name}\n{}", std::str::from_utf8(&upstream).unwrap()).unwrap();

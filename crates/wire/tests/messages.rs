@@ -8,6 +8,8 @@ mod accepted;
 mod answers;
 #[path = "messages/bad_input.rs"]
 mod bad_input;
+#[path = "messages/breakpoints.rs"]
+mod breakpoints;
 #[path = "messages/clients.rs"]
 mod clients;
 #[path = "messages/encoding.rs"]
@@ -33,7 +35,8 @@ use domain::canon::{Collector, Event, Prompt, Reply};
 use domain::fault::Fault;
 use serde_json::Value;
 use wire::codec::{
-    ClientCodec, Decoding, EchoedRequest, Encoded, IdGenerator, Native, Rendering, Target, UpstreamCodec,
+    ClientCodec, Decoding, EchoedRequest, Encoded, IdGenerator, Native, PromptCacheMode, Rendering, Target,
+    UpstreamCodec,
 };
 use wire::formats;
 use wire::sse::Splitter;
@@ -65,9 +68,14 @@ fn parse(body: &Value) -> Result<Prompt, Fault> {
     client().parse(&client().peek(Bytes::from(body.to_string()))?)
 }
 
+/// A target at Anthropic. Breakpoints are neither added nor removed.
+fn target(model: &str) -> Target<'_> {
+    let (vendor, prompt_cache) = (vendors::find("anthropic").unwrap(), PromptCacheMode::Manual);
+    Target { model, stream: false, vendor, max_output: None, prompt_cache }
+}
+
 fn encode_for(prompt: &Prompt, model: &str, max_output: Option<u64>) -> Encoded {
-    let vendor = vendors::find("anthropic").unwrap();
-    upstream().encode(prompt, &Target { model, stream: false, vendor, max_output }).unwrap()
+    upstream().encode(prompt, &Target { max_output, ..target(model) }).unwrap()
 }
 
 /// The body for a model, and the names of the dropped parameters.

@@ -51,7 +51,8 @@ pub fn parse(body: &Value) -> Result<Prompt, Fault> {
 
 pub fn encode_for(prompt: &Prompt, model: &str) -> Encoded {
     let vendor = vendors::find("openai").unwrap();
-    let target = Target { model, stream: false, vendor, max_output: None };
+    let prompt_cache = Default::default();
+    let target = Target { model, stream: false, vendor, max_output: None, prompt_cache };
     upstream().encode(prompt, &target).unwrap()
 }
 

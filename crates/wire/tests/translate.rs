@@ -14,7 +14,7 @@ use domain::canon::{FunctionTool, Thinking};
 use domain::usage::{Tokens, Usage};
 use proptest::prelude::*;
 use serde_json::json;
-use wire::codec::{Decoding, EchoedRequest, IdGenerator, Rendering, Target};
+use wire::codec::{Decoding, EchoedRequest, IdGenerator, PromptCacheMode, Rendering, Target};
 use wire::formats;
 use wire::sse::Splitter;
 use wire::vendors;
@@ -31,7 +31,8 @@ fn place(format: Format) -> (&'static str, &'static str) {
 
 fn target(format: Format, stream: bool) -> Target<'static> {
     let (vendor, model) = place(format);
-    Target { model, stream, vendor: vendors::find(vendor).unwrap(), max_output: Some(8192) }
+    let prompt_cache = PromptCacheMode::Manual;
+    Target { model, stream, vendor: vendors::find(vendor).unwrap(), max_output: Some(8192), prompt_cache }
 }
 
 /// The prompt encoded in that format and parsed again.

@@ -48,6 +48,8 @@ impl GuardedSubject {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
+    /// The webhook of the guardrail was not called.
+    NotAsked,
     #[default]
     Allow,
     /// A finding was recorded and has no other effect.
@@ -63,6 +65,7 @@ impl Verdict {
     /// The name as it is shown, the same as when serialized.
     pub fn as_str(self) -> &'static str {
         match self {
+            Self::NotAsked => "not_asked",
             Self::Allow => "allow",
             Self::Flag => "flag",
             Self::Redact => "redact",

@@ -1,4 +1,4 @@
-//! Value types of the response cache settings.
+//! Value types of the settings of the response cache and of prompt caches.
 
 use pipeline::policy;
 
@@ -18,5 +18,36 @@ impl Value for CacheScope {
             "global" => policy::CacheScope::Global,
             _ => return None,
         }))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PromptCacheMode(pub policy::PromptCacheMode);
+
+impl Value for PromptCacheMode {
+    const KIND: &'static str = "auto, manual or off";
+
+    fn parse(text: &str) -> Option<Self> {
+        Some(Self(match text.to_ascii_lowercase().as_str() {
+            "auto" => policy::PromptCacheMode::Auto,
+            "manual" => policy::PromptCacheMode::Manual,
+            "off" | "false" => policy::PromptCacheMode::Off,
+            _ => return None,
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn modes_are_read_or_refused() {
+        use policy::PromptCacheMode::{Auto, Manual, Off};
+        for (text, expected) in
+            [("auto", Some(Auto)), ("Manual", Some(Manual)), ("off", Some(Off)), ("on", None), ("", None)]
+        {
+            assert_eq!(PromptCacheMode::parse(text).map(|mode| mode.0), expected, "{text}");
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use domain::resources::provider::{Provider, ProviderSource};
 use domain::secret::Secret;
 
-use super::cache::CacheScope;
+use super::cache::{CacheScope, PromptCacheMode};
 use super::declare::declare;
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
@@ -268,6 +268,13 @@ declare! {
         /// Most memory for cached answers. The answers that were not used for the longest time are removed first.
         max_bytes: ByteSize = "cache.max_bytes", "RESPONSE_CACHE_MAX_BYTES", "64M",
             |size| between(size.0, 1 << 20, 1 << 40, "must be from 1M to 1024G");
+    }
+
+    /// Prompt caches of providers.
+    prompt_cache: PromptCacheSettings {
+        /// auto: add cache breakpoints to requests to Anthropic that have none, and keep conversations with the target
+        /// whose prompt cache is warm; manual: send only the client's breakpoints; off: remove them.
+        mode: PromptCacheMode = "prompt_cache.mode", "PROMPT_CACHE_MODE", "auto";
     }
 
     /// Checks of the texts of calls.

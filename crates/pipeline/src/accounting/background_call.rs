@@ -82,6 +82,7 @@ impl Ticket {
             audit: AuditTap::off(),
             keeping: None,
             cache: CacheUse::default(),
+            is_uninspected: false,
         })
     }
 }

@@ -8,7 +8,7 @@ use domain::call::Target;
 use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
 use domain::principal::Principal;
-use domain::receipt::{Attempt, GuardrailVerdict, OpeningRef, Receipt};
+use domain::receipt::{Attempt, GuardedSubject, GuardrailVerdict, OpeningRef, Receipt, Verdict};
 use domain::usage::Usage;
 use domain::user_path::UserPath;
 use http::{HeaderMap, HeaderValue};
@@ -40,6 +40,8 @@ pub struct Ticket {
     pub(super) keeping: Option<Box<Keeping>>,
     /// The use of the response cache.
     pub cache: CacheUse,
+    /// Whether a guardrail failed to inspect the answer, which is sent all the same.
+    pub is_uninspected: bool,
 }
 
 impl Ticket {
@@ -74,6 +76,7 @@ impl Ticket {
             audit: AuditTap::open(gateway.policy.audit, arrival),
             keeping: None,
             cache: CacheUse::default(),
+            is_uninspected: false,
         })
     }
 
@@ -118,7 +121,7 @@ impl Ticket {
         let run_id = arrival::run_id(&arrival.headers);
         // Not shared before, so this changes the context in place.
         Arc::make_mut(&mut self.context).identify(caller, path.as_ref().ok());
-        let session_id = arrival.header("x-gateway-session-id").map(|text| text.chars().take(200).collect());
+        let session_id = arrival.session_id().map(|text| text.chars().take(200).collect());
         self.receipt.edit(|receipt| {
             receipt.auth_method = caller.auth_method().to_owned();
             receipt.auth_key_id = caller.key().map(|key| key.id.to_string());
@@ -153,9 +156,18 @@ impl Ticket {
         }
     }
 
+    /// Sets the policy of a call whose answer is held back until it is complete.
+    pub fn hold_answer(&mut self) {
+        Arc::make_mut(&mut self.context).hold_answer();
+    }
+
     /// Records the verdicts of guardrails.
     pub fn record_verdicts(&mut self, verdicts: Vec<GuardrailVerdict>) {
         verdicts.iter().for_each(|verdict| self.gateway().metrics.judged(verdict));
+        let has_failed = |verdict: &GuardrailVerdict| {
+            verdict.subject == GuardedSubject::Answer && verdict.verdict == Verdict::Error
+        };
+        self.is_uninspected |= verdicts.iter().any(has_failed);
         self.audit.record_verdicts(verdicts);
     }
 

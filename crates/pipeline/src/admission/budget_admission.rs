@@ -15,6 +15,7 @@ use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};
 use crate::call::effective_policy::EffectivePolicy;
 use crate::call::receive::Call;
 use crate::gateway::Gateway;
+use crate::policy::PromptCacheMode;
 use crate::routing::choose::SelectionMode;
 use crate::routing::resolve::access::Access;
 use crate::routing::resolve::{self, Plan, RoutingRequest};
@@ -52,9 +53,10 @@ pub fn afford(
     let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)? else {
         return Ok(prepared);
     };
+    let prompt_cache = ticket.context.policy().prompt_cache;
     let hold = |prepared: &Prepared| {
         let history = Pair::of(gateway, &prepared.principal, &prepared.plan);
-        fit(&prepared.plan, &prepared.call, &history, |worst| gateway.hold(&scope, worst))
+        fit(&prepared.plan, &prepared.call, prompt_cache, &history, |worst| gateway.hold(&scope, worst))
     };
     let does_not_fit = match hold(&prepared) {
         Ok(fit) => return bounded(gateway, prepared, fit, ticket),
@@ -102,10 +104,11 @@ impl<'a> Pair<'a> {
 pub fn fit<T>(
     plan: &Plan,
     call: &Call,
+    prompt_cache: PromptCacheMode,
     history: &Pair<'_>,
     mut attempt: impl FnMut(Option<Nanos>) -> Result<T, Box<Exceeded>>,
 ) -> Result<Fit<T>, DoesNotFit> {
-    let mut cost = WorstCost::new(plan, call);
+    let mut cost = WorstCost::new(plan, call, prompt_cache);
     let asked = cost.bound(plan);
     let worst = cost.at(asked);
     let mut exceeded = match attempt(worst) {

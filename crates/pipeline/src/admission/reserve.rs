@@ -1,5 +1,6 @@
 //! Reservations: the expected cost of a call, journaled before it is sent, and its maximum cost, held against budgets.
 
+mod cache_writes;
 mod worst_cost;
 
 use catalog::Incurs;

@@ -63,6 +63,11 @@ impl Arrival {
         self.headers.get(name)?.to_str().ok()
     }
 
+    /// The session that the client names.
+    pub fn session_id(&self) -> Option<&str> {
+        self.header("x-gateway-session-id")
+    }
+
     /// The raw value of a query parameter. It is not percent-decoded: the parameters read here are plain words.
     pub fn query_value(&self, name: &str) -> Option<&str> {
         query_value(self.query.as_deref()?, name)

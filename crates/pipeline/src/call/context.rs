@@ -125,11 +125,13 @@ impl CallContext {
         let guardrails = policies.filter(|_| self.policy.features.guardrails);
         let guardrails = guardrails.and_then(|policies| policies.guardrails_for(path));
         self.guardrails = guardrails.map(Arc::new);
-        if self.guardrails().is_some_and(|guardrails| guardrails.asks_about_answers()) {
-            self.policy = self.policy.for_held_answer();
-        }
         self.is_resolved = true;
         Ok(())
+    }
+
+    /// Sets the policy of a call whose answer is held back until it is complete.
+    pub fn hold_answer(&mut self) {
+        self.policy = self.policy.for_held_answer();
     }
 
     /// The guardrails that apply to the call; `None` if there are none.

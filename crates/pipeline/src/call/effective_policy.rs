@@ -8,7 +8,7 @@ use std::time::Duration;
 use domain::resources::workflow::{RoutingOptions, WorkflowFeatures, WorkflowPayload};
 
 use crate::call::receive::Call;
-use crate::policy::{Policy, Retries};
+use crate::policy::{Policy, PromptCacheMode, Retries};
 use crate::routing::routes::Limits;
 
 /// The settings in force for one call. Resolved once, after its targets are known, and carried in its context: later
@@ -44,6 +44,8 @@ pub struct EffectivePolicy {
     pub idempotency_ttl: Duration,
     /// The lifetime of answers that the call adds to the response cache.
     pub cache_ttl: Duration,
+    /// The help with the prompt caches of providers.
+    pub prompt_cache: PromptCacheMode,
     /// Whether a budgeted call is refused while the spending cannot be read.
     pub budgets_closed: bool,
 }
@@ -81,6 +83,7 @@ impl EffectivePolicy {
             response_ttl: policy.response_ttl,
             idempotency_ttl: policy.idempotency_ttl,
             cache_ttl: policy.cache.ttl,
+            prompt_cache: policy.prompt_cache,
             budgets_closed: policy.budgets_closed,
         }
     }

@@ -1,5 +1,6 @@
 //! Reads the request body, with limits on size and time, and parses the few fields that the gateway acts on.
 
+mod conversation;
 mod output_bound;
 
 use std::borrow::Cow;
@@ -25,6 +26,7 @@ use crate::routing::resolve::RoutingRequest;
 use crate::routing::resolve::access::Access;
 use crate::routing::resolve::fallback::{Needs, RequiredCapabilities};
 use crate::services::body_work::{BodyLease, LARGE_BODY, SMALL_BODY};
+use crate::services::prompt_affinity::ConversationKey;
 
 const FORCE_PROVIDER: HeaderName = HeaderName::from_static("x-gateway-force-provider");
 
@@ -43,6 +45,8 @@ pub struct Call {
     pub holds_answer: bool,
     /// The request in the canonical model, parsed when a target first needs it.
     prompt: OnceLock<Result<Prompt, Fault>>,
+    /// The conversation that the call belongs to, identified when there is a choice between targets.
+    conversation: OnceLock<Option<ConversationKey>>,
 }
 
 /// The header that enables preview features, which only providers of the same API format understand.
@@ -65,6 +69,7 @@ impl Call {
             original: None,
             holds_answer: false,
             prompt: OnceLock::new(),
+            conversation: OnceLock::new(),
         }
     }
 
@@ -85,11 +90,12 @@ impl Call {
         })
     }
 
-    /// The inputs of target selection. The seed comes from the call, so that the selection can be reproduced.
+    /// The inputs of target selection, without a warm target. The seed comes from the call, so that the selection can be
+    /// reproduced.
     pub fn selection(&self, gateway: &Gateway, seed: u64, mode: SelectionMode) -> SelectionContext {
         let input_tokens = catalog::estimate_tokens_from_bytes(self.request.body.len() as u64);
         let output_tokens = self.request.max_output.unwrap_or(ASSUMED_OUTPUT);
-        SelectionContext { now: gateway.clock.tick(), seed, input_tokens, output_tokens, mode }
+        SelectionContext { now: gateway.clock.tick(), seed, input_tokens, output_tokens, mode, warm: None }
     }
 
     /// The facts about the request that decide its cost and its targets.
@@ -122,9 +128,10 @@ impl Call {
 
     /// Replaces the request by one that guardrails have changed.
     pub fn change_request(self: Box<Self>, mut changed: Box<Self>) -> Box<Self> {
-        let Self { request, previous, original, .. } = *self;
+        let Self { request, previous, original, conversation, .. } = *self;
         changed.original = Some(original.unwrap_or_else(|| Box::new(request)));
         changed.previous = previous;
+        changed.conversation = conversation;
         changed
     }
 

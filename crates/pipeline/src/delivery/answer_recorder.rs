@@ -40,6 +40,8 @@ pub struct AnswerFacts<'a> {
     pub is_resumed: bool,
     /// Whether a budget lowered the output limit of the request.
     pub is_clamped: bool,
+    /// Whether a guardrail failed to inspect it.
+    pub is_uninspected: bool,
     /// Whether it came from the response cache.
     pub is_from_cache: bool,
 }
@@ -55,6 +57,7 @@ impl<'a> AnswerFacts<'a> {
             response_id: ticket.receipt.receipt().and_then(|receipt| receipt.response_id.as_deref()),
             is_resumed: ticket.receipt.resumed() > 0,
             is_clamped: ticket.holds.clamped().is_some(),
+            is_uninspected: ticket.is_uninspected,
             is_from_cache: false,
         }
     }

@@ -28,7 +28,7 @@ use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::Answer;
 use crate::gateway::Gateway;
 use crate::guardrail_webhook;
-use crate::guardrails::{AnswerFilter, InspectedReply, RecordedReply};
+use crate::guardrails::{AnswerFilter, InspectedReply, RecordedReply, WebhookVerdicts};
 use crate::rate_limit::Account;
 use crate::responses;
 use crate::services::body_work::LARGE_BODY;
@@ -69,9 +69,24 @@ pub enum AnswerForm {
 /// A reply that is complete before it is sent.
 pub type Replying = Pin<Box<dyn Future<Output = Result<Reply, Refused>> + Send>>;
 
+/// Sends an answer as a stream; if it is held back until it is complete, all of it at once.
+pub async fn stream_or_hold(
+    gateway: &Arc<Gateway>,
+    arrival: &Arrival,
+    early: EarlyReply,
+    answering: Answering,
+    recorder: Option<Box<AnswerRecorder>>,
+    holds_answer: bool,
+) -> Result<Reply, Refused> {
+    match holds_answer {
+        true => held_stream(gateway, arrival, early, answering, recorder).await,
+        false => stream(gateway, arrival, early, answering, recorder).await,
+    }
+}
+
 /// Sends an answer that is held back until it is complete as a stream. If that takes longer than the heartbeat interval,
 /// the head is sent before it.
-pub async fn held_stream(
+async fn held_stream(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
     early: EarlyReply,
@@ -83,8 +98,13 @@ pub async fn held_stream(
     match tokio::time::timeout(early.heartbeat, replying.as_mut()).await {
         Ok(reply) => reply,
         Err(_) => {
-            let format = arrival.surface.format();
-            let stream = EventStream::replying(replying, format, gateway.clone(), early.heartbeat);
+            let stream = EventStream::replying(
+                replying,
+                arrival.surface.format(),
+                early.answer.clone(),
+                gateway.clone(),
+                early.heartbeat,
+            );
             Ok(events(early.headers(gateway, arrival), stream, None))
         }
     }
@@ -96,6 +116,21 @@ pub struct EarlyReply {
     account: Option<Account>,
     clamped: Option<HeaderValue>,
     cache: CacheUse,
+    answer: AnswerIdentity,
+}
+
+/// The id and the time of an answer, for an error event in its place.
+#[derive(Clone)]
+pub struct AnswerIdentity {
+    pub id: String,
+    /// Unix time in seconds.
+    pub created: i64,
+}
+
+impl AnswerIdentity {
+    pub fn of(context: &CallContext) -> Self {
+        Self { id: format!("resp_{}", context.seed()), created: context.created() }
+    }
 }
 
 impl EarlyReply {
@@ -105,6 +140,7 @@ impl EarlyReply {
             account: ticket.holds.account(),
             clamped: ticket.holds.clamped(),
             cache: ticket.cache.clone(),
+            answer: AnswerIdentity::of(&ticket.context),
         }
     }
 
@@ -122,7 +158,7 @@ impl EarlyReply {
 
 /// Waits for content up to the heartbeat interval. Then the headers are sent alone, and everything that follows, errors
 /// included, goes into the stream.
-pub async fn stream(
+async fn stream(
     gateway: &Arc<Gateway>,
     arrival: &Arrival,
     early: EarlyReply,
@@ -226,7 +262,9 @@ async fn render(
     let rendered = ticket.gateway().with_bytes(length as usize, move || {
         let recorded = match recorded {
             RecordedReply::AsSent | RecordedReply::Omitted => None,
-            RecordedReply::Changed(answer) => Some(client.render(&answer, &mut rendering.without_request())),
+            RecordedReply::Changed(answer) => {
+                Some(render_in(form, client, *answer, rendering.without_request()))
+            }
         };
         (render_in(form, client, *answer, rendering), recorded)
     });
@@ -252,9 +290,9 @@ async fn inspect_answer(
     if let Some(usage) = answer.usage.clone() {
         ticket.consumed(usage, &answer.raw_usage);
     }
-    let asks = ticket.context.guardrails().is_some_and(|guardrails| guardrails.asks_about_answers());
-    let inspected = match asks {
-        true => ask_about_answer(&ticket.context, filter, answer, length as usize).await,
+    let has_webhook = ticket.context.guardrails().is_some_and(|guardrails| guardrails.has_answer_webhook());
+    let inspected = match has_webhook {
+        true => inspect_with_webhooks(&mut ticket, filter, answer, length as usize).await,
         false => ticket.gateway().with_bytes(length as usize, move || filter.inspect_reply(answer)).await,
     };
     let InspectedReply { reply, recorded, verdicts, outcome } = match inspected {
@@ -272,28 +310,36 @@ async fn inspect_answer(
     Err(ticket.refuse(fault))
 }
 
-/// Passes a whole answer through its guardrails step by step, because some of them ask a webhook.
-async fn ask_about_answer(
-    context: &CallContext,
+/// Passes a whole answer through its guardrails step by step, because some of them have a webhook.
+async fn inspect_with_webhooks(
+    ticket: &mut Ticket,
     mut filter: Box<AnswerFilter>,
     mut reply: Box<CanonReply>,
     size: usize,
 ) -> Result<InspectedReply, Fault> {
-    let steps = context.guardrails().map(|guardrails| guardrails.answer.clone()).unwrap_or_default();
+    let gateway = ticket.gateway().clone();
+    let steps = ticket.context.guardrails().map(|guardrails| guardrails.answer.clone()).unwrap_or_default();
+    let begun = ticket.context.now();
     let mut outcome = Ok(());
     for (index, step) in steps.iter().enumerate() {
-        let texts = filter.texts(&mut reply);
-        let verdicts = guardrail_webhook::ask_step(step, GuardedSubject::Answer, context, &texts).await;
+        let mut verdicts = WebhookVerdicts::default();
+        if guardrail_webhook::has_webhook(step) {
+            let texts = filter.texts(&mut reply);
+            let subject = GuardedSubject::Answer;
+            verdicts = guardrail_webhook::call_webhooks(step, subject, &ticket.context, &texts).await;
+        }
         let work = move || {
             let outcome = filter.inspect_step(index, verdicts, &mut reply);
             (filter, reply, outcome)
         };
-        (filter, reply, outcome) = context.gateway().with_bytes(size, work).await?;
+        (filter, reply, outcome) = gateway.with_bytes(size, work).await?;
         if outcome.is_err() {
             break;
         }
     }
-    context.gateway().with_bytes(size, move || filter.finish_reply(reply, outcome)).await
+    ticket.receipt.waited(ticket.context.now().saturating_sub(begun));
+    ticket.first_byte();
+    gateway.with_bytes(size, move || filter.finish_reply(reply, outcome)).await
 }
 
 /// The bytes of a whole answer.

@@ -16,9 +16,9 @@ use wire::codec::Broken;
 use wire::formats;
 
 use crate::accounting::ticket::Ticket;
-use crate::call::response_headers::Refused;
+use crate::call::response_headers::{self, Refused};
 use crate::delivery::answer_recorder::{AnswerFacts, AnswerRecorder};
-use crate::delivery::commit::{Answering, Replying};
+use crate::delivery::commit::{AnswerIdentity, Answering, Replying};
 use crate::delivery::replay;
 use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::{self, Answer};
@@ -55,7 +55,7 @@ enum Phase {
     /// No target has answered yet; the client receives heartbeats.
     Waiting(Answering, Format),
     /// The reply is not complete yet; the client receives heartbeats.
-    Replying(Replying, Format),
+    Replying(Replying, Format, AnswerIdentity),
     /// Events of a target are passed on.
     Flowing(Box<UpstreamStream>, Box<Ticket>),
     /// The provider failed in the middle of the answer, and another target is asked to continue.
@@ -81,8 +81,14 @@ impl EventStream {
     }
 
     /// A stream whose reply is complete before any of it is sent. A heartbeat is sent at once.
-    pub fn replying(replying: Replying, format: Format, gateway: Arc<Gateway>, heartbeat: Duration) -> Self {
-        let mut stream = Self::new(gateway, heartbeat, Phase::Replying(replying, format));
+    pub fn replying(
+        replying: Replying,
+        format: Format,
+        answer: AnswerIdentity,
+        gateway: Arc<Gateway>,
+        heartbeat: Duration,
+    ) -> Self {
+        let mut stream = Self::new(gateway, heartbeat, Phase::Replying(replying, format, answer));
         stream.pending_bytes = Some(HEARTBEAT);
         stream
     }
@@ -153,9 +159,9 @@ impl EventStream {
                     let resumed = resuming.as_mut().poll(context);
                     resumed.map(|resumed| self.resumed(resumed))
                 }
-                Phase::Replying(replying, format) => {
-                    let format = *format;
-                    replying.as_mut().poll(context).map(|reply| self.replied(reply, format))
+                Phase::Replying(replying, ..) => {
+                    let reply = replying.as_mut().poll(context);
+                    reply.map(|reply| self.replied(reply))
                 }
                 Phase::Waiting(answering, format) => {
                     let format = *format;
@@ -197,22 +203,31 @@ impl EventStream {
         };
     }
 
-    /// Sends a complete reply, or the error that the call was refused with. It is settled.
-    fn replied(&mut self, reply: Result<Reply, Refused>, format: Format) {
-        self.pending_bytes = Some(match reply {
-            Ok(Reply { body: ReplyBody::Whole { pieces, .. }, .. }) => {
-                pieces.iter().flatten().copied().collect::<Bytes>()
+    /// Sends a complete reply, or the error that the call was refused with. The call is settled.
+    fn replied(&mut self, reply: Result<Reply, Refused>) {
+        let phase = std::mem::replace(&mut self.phase, Phase::Closed(None));
+        let Phase::Replying(_, format, AnswerIdentity { id, created }) = phase else { return };
+        let fault = match reply {
+            Ok(Reply { body: ReplyBody::Whole { pieces, .. }, headers, .. }) => {
+                let mut bytes: Vec<u8> = pieces.iter().flatten().copied().collect();
+                let header =
+                    |name| headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+                let (model, attempts) = (header(response_headers::MODEL), header(response_headers::ATTEMPTS));
+                bytes.extend_from_slice(comment(model, attempts, "").as_bytes());
+                self.pending_bytes = Some(bytes.into());
+                return;
             }
-            Ok(_) => formats::client(format).render_error_event(&fault::internal_error(), Broken::default()),
-            Err(refused) => formats::client(format).render_error_event(&refused.fault, Broken::default()),
-        });
-        self.phase = Phase::Closed(None);
+            Ok(_) => fault::internal_error(),
+            Err(refused) => refused.fault,
+        };
+        let broken = Broken { id: &id, created, ..Broken::default() };
+        self.pending_bytes = Some(formats::client(format).render_error_event(&fault, broken));
     }
 
     /// Ends the call after no target has answered. The head is already sent, so the error is sent as an event.
     fn end_unanswered(&mut self, mut ticket: Box<Ticket>, format: Format, fault: &Fault) -> Phase {
-        let id = format!("resp_{}", ticket.context.seed());
-        let broken = Broken { id: &id, created: ticket.context.created(), ..Broken::default() };
+        let AnswerIdentity { id, created } = AnswerIdentity::of(&ticket.context);
+        let broken = Broken { id: &id, created, ..Broken::default() };
         let error_event = formats::client(format).render_error_event(fault, broken);
         ticket.audit.record_response(&error_event);
         self.pending_bytes = Some(error_event);
@@ -327,7 +342,12 @@ impl EventStream {
 fn closing_comment(ticket: &Ticket, more: &str) -> Bytes {
     let model =
         ticket.receipt.deployment().map(|deployment| deployment.target.selector()).unwrap_or_default();
-    Bytes::from(format!(": gatehouse model={model} attempts={}{more}\n\n", ticket.receipt.attempts()))
+    comment(&model, &ticket.receipt.attempts().to_string(), more).into()
+}
+
+/// The comment that tells what the head of an early response could not.
+fn comment(model: &str, attempts: &str, more: &str) -> String {
+    format!(": gatehouse model={model} attempts={attempts}{more}\n\n")
 }
 
 /// Limits on time and bytes for reading the usage of a complete answer after the client disconnected.

@@ -48,7 +48,7 @@ pub fn prepare(
     deployment: &Deployment,
     context: &CallContext,
 ) -> Result<PreparedRequest, Fault> {
-    let target = target(call, deployment);
+    let target = target(call, deployment, context);
     let Surface::Converse(client) = call.surface else {
         if target.vendor.paths.surface(call.surface, call.streams_upstream()).is_none() {
             return Err(unsupported(call.surface, deployment));
@@ -133,12 +133,13 @@ pub fn prepare_rest(
     translate(call, deployment, context, prompt, Conversion { client, upstream, why, continuity })
 }
 
-fn target<'a>(call: &Call, deployment: &'a Deployment) -> Target<'a> {
+fn target<'a>(call: &Call, deployment: &'a Deployment, context: &CallContext) -> Target<'a> {
     Target {
         model: &deployment.target.model,
         stream: call.streams_upstream(),
         vendor: deployment.instance.vendor,
         max_output: deployment.facts.as_ref().and_then(|facts| facts.max_output_tokens),
+        prompt_cache: context.policy().prompt_cache,
     }
 }
 
@@ -173,7 +174,7 @@ fn translate(
     let is_json = prompt.output.is_some();
     let tools = special_tools(&prompt.tools);
     let renames = Renames::fit(&mut prompt, upstream);
-    let encoded = formats::upstream(upstream).encode(&prompt, &target(call, deployment))?;
+    let encoded = formats::upstream(upstream).encode(&prompt, &target(call, deployment, context))?;
     refuse_dropped(&encoded.dropped, deployment, context)?;
     let ids = IdGenerator::new(context.seed());
     let (provider, model) = (deployment.target.instance.clone(), deployment.target.model.clone());

@@ -7,14 +7,14 @@ use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
 use bytes::Bytes;
 use domain::canon::{Event, Reply};
 use domain::fault::Fault;
-use domain::receipt::GuardrailVerdict;
+use domain::receipt::{GuardrailVerdict, Verdict};
 use wire::codec::Renderer;
 
 use super::answer_inspector::AnswerInspector;
 use super::answer_record::AnswerRecord;
 use super::placeholder_restorer::PlaceholderRestorer;
 use super::plan::CallGuardrails;
-use super::remote::{RemoteText, RemoteVerdicts};
+use super::webhook::{WebhookText, WebhookVerdicts};
 
 /// Inspects one answer, records it and restores placeholders in it.
 pub struct AnswerFilter {
@@ -127,31 +127,28 @@ impl AnswerFilter {
         self.finish_reply(reply, outcome)
     }
 
-    /// The number of steps that inspect the answer.
-    pub fn step_count(&self) -> usize {
-        self.inspector.step_count()
-    }
-
-    /// The texts of a whole answer, for guardrails that ask a server.
-    pub fn texts(&self, reply: &mut Reply) -> Vec<RemoteText> {
+    /// The texts of a whole answer, for webhooks.
+    pub fn texts(&self, reply: &mut Reply) -> Vec<WebhookText> {
         self.inspector.texts(reply)
     }
 
-    /// Inspects a whole answer by one step. `remote` has the verdicts of its guardrails that ask a server; their changes
-    /// come before those of the others.
+    /// Inspects a whole answer by one step. The changes of its webhooks come before those of the others.
     pub fn inspect_step(
         &mut self,
         step: usize,
-        remote: RemoteVerdicts,
+        verdicts: WebhookVerdicts,
         reply: &mut Reply,
     ) -> Result<(), Fault> {
-        self.inspector.apply_remote_verdicts(step, remote, reply)?;
+        self.inspector.apply_webhook_verdicts(step, verdicts, reply)?;
         self.inspector.inspect_steps(step..step + 1, reply)
     }
 
     /// Records a whole answer whose inspection has this outcome, and restores placeholders in it.
     pub fn finish_reply(mut self, mut reply: Box<Reply>, outcome: Result<(), Fault>) -> InspectedReply {
+        let has_failed = self.verdicts().iter().any(|verdict| verdict.verdict == Verdict::Error);
         let recorded = match self.record_inspector.take() {
+            // It may contain values that would have been replaced.
+            _ if has_failed => RecordedReply::Omitted,
             None => RecordedReply::AsSent,
             Some(mut own) => {
                 let mut recorded = reply.clone();

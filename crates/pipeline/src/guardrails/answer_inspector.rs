@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::answer_block::{AnswerBlock, ContentKind};
 use super::plan::Step;
-use super::remote::{RemoteText, RemoteVerdicts};
 use super::state::GuardrailState;
+use super::webhook::{WebhookText, WebhookVerdicts};
 
 /// Passes one answer through its guardrails.
 pub struct AnswerInspector {
@@ -104,36 +104,28 @@ impl AnswerInspector {
         self.inspect_steps(0..self.steps.len(), reply)
     }
 
-    /// The number of steps.
-    pub fn step_count(&self) -> usize {
-        self.steps.len()
+    /// The texts of a whole answer, for webhooks: those of its parts, or the JSON of parts that only one format has.
+    pub fn texts(&self, reply: &mut Reply) -> Vec<WebhookText> {
+        let parts = reply.parts.iter_mut();
+        parts.filter_map(|part| webhook_text(&mut part.content, self.is_json)).collect()
     }
 
-    /// The texts of a whole answer, for guardrails that ask a server.
-    pub fn texts(&self, reply: &mut Reply) -> Vec<RemoteText> {
-        let texts = reply.parts.iter_mut();
-        let texts = texts.filter_map(|part| ContentKind::of_content(&mut part.content, self.is_json));
-        texts.map(|(_, text)| RemoteText { role: Role::Assistant, text: text.clone() }).collect()
-    }
-
-    /// Sets the verdicts of the servers of a step, and makes their changes to a whole answer.
-    pub fn apply_remote_verdicts(
+    /// Sets the verdicts of the webhooks of a step, and makes their changes to a whole answer.
+    pub fn apply_webhook_verdicts(
         &mut self,
         step: usize,
-        mut verdicts: RemoteVerdicts,
+        mut verdicts: WebhookVerdicts,
         reply: &mut Reply,
     ) -> Result<(), Fault> {
         let states = &mut self.steps[step];
-        GuardrailState::set_remote_verdicts(states, &mut verdicts);
+        let mut texts = GuardrailState::set_webhook_verdicts(states, &mut verdicts).into_iter();
         for part in &mut reply.parts {
-            let Some((kind, text)) = ContentKind::of_content(&mut part.content, self.is_json) else {
-                continue;
-            };
-            let is_json = matches!(kind, ContentKind::Arguments | ContentKind::JsonText);
-            let before = text.clone();
-            replace_text(states, text, is_json);
-            if let (true, Content::Thinking(thinking)) = (*text != before, &mut part.content) {
-                thinking.opaque = None;
+            let Some(text) = webhook_text(&mut part.content, self.is_json) else { continue };
+            let Some(replacement) = texts.next().flatten() else { continue };
+            if text.is_json && serde_json::from_str::<Value>(&replacement).is_err() {
+                GuardrailState::record_invalid_replacement(states);
+            } else {
+                replace_content(&mut part.content, replacement, self.is_json);
             }
         }
         GuardrailState::fault_of(states).map_or(Ok(()), Err)
@@ -193,14 +185,26 @@ fn push_delta(index: u32, kind: ContentKind, text: String, out: &mut Vec<Event>)
     }
 }
 
-/// Makes the changes of servers to a text, in the order of their names.
-fn replace_text(states: &mut [GuardrailState], text: &mut String, is_json: bool) {
-    for state in states {
-        let Some(replacement) = state.replacement(Role::Assistant, text).map(str::to_owned) else { continue };
-        if is_json && serde_json::from_str::<serde::de::IgnoredAny>(&replacement).is_err() {
-            state.record_failure("its text in place of JSON is no JSON");
-        } else if state.guardrail().is_enforced() {
-            *text = replacement;
-        }
+/// The text of a part of an answer as a webhook gets it; `None` if it has none.
+fn webhook_text(content: &mut Content, is_json: bool) -> Option<WebhookText> {
+    if let Content::Foreign { value, .. } = content {
+        return Some(WebhookText { role: Role::Assistant, text: value.to_string(), is_json: true });
+    }
+    let (kind, text) = ContentKind::of_content(content, is_json)?;
+    Some(match kind {
+        ContentKind::Arguments | ContentKind::JsonText => WebhookText::json(Role::Assistant, text),
+        _ => WebhookText { role: Role::Assistant, text: text.clone(), is_json: false },
+    })
+}
+
+/// Replaces the text of a part. A signature of the old text is removed.
+fn replace_content(content: &mut Content, replacement: String, is_json: bool) {
+    if let Content::Foreign { value, .. } = content {
+        *value = serde_json::from_str(&replacement).unwrap_or_default();
+    } else if let Some((_, text)) = ContentKind::of_content(content, is_json) {
+        *text = replacement;
+    }
+    if let Content::Thinking(thinking) = content {
+        thinking.opaque = None;
     }
 }

@@ -1,6 +1,6 @@
 //! Guardrails in compiled form: patterns and rules, ready to search.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use ::guardrails::detector::Detector;
 use ::guardrails::injection::{self, InjectionRules};
@@ -15,6 +15,7 @@ use domain::resources::guardrail::{
     WebhookConfig,
 };
 use domain::user_path::UserPath;
+use egress::Destination;
 
 /// A guardrail that is ready to inspect texts. Shared by all calls.
 pub struct CompiledGuardrail {
@@ -28,8 +29,7 @@ pub(super) enum Check {
     Find(Finder),
     Injection(InjectionCheck),
     Length(LengthConfig),
-    /// Asks a server.
-    Webhook(WebhookConfig),
+    Webhook(WebhookCheck),
 }
 
 /// A search for patterns or kinds of personal data.
@@ -64,6 +64,13 @@ pub(super) struct InjectionCheck {
     pub blocks: bool,
 }
 
+/// A call to a server that decides about the texts.
+pub struct WebhookCheck {
+    pub config: WebhookConfig,
+    /// Its address with the path, after the first call. Kept, because the connections to it are kept with it.
+    pub destination: OnceLock<(Arc<Destination>, String)>,
+}
+
 /// The reason why a guardrail does not compile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CompileError {
@@ -95,7 +102,9 @@ impl CompiledGuardrail {
             GuardrailConfig::PiiRedact(config) => Check::Find(pii_finder(config)?),
             GuardrailConfig::PromptInjection(config) => Check::Injection(injection_check(config)?),
             GuardrailConfig::LengthLimit(config) => Check::Length(*config),
-            GuardrailConfig::Webhook(config) => Check::Webhook(config.clone()),
+            GuardrailConfig::Webhook(config) => {
+                Check::Webhook(WebhookCheck { config: config.clone(), destination: OnceLock::new() })
+            }
         };
         Ok(Self { document, check })
     }
@@ -132,10 +141,10 @@ impl CompiledGuardrail {
         self.document.direction.includes_input()
     }
 
-    /// The webhook that it asks, if it is one that asks a server.
-    pub fn webhook(&self) -> Option<&WebhookConfig> {
+    /// Its webhook, if it has one.
+    pub fn webhook(&self) -> Option<&WebhookCheck> {
         match &self.check {
-            Check::Webhook(config) => Some(config),
+            Check::Webhook(check) => Some(check),
             _ => None,
         }
     }

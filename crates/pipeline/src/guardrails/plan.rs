@@ -108,15 +108,15 @@ impl CallGuardrails {
         self.request.iter().flatten().find(restores).map(|guardrail| guardrail.name())
     }
 
-    /// Whether a guardrail of the request asks a server.
-    pub fn asks_about_requests(&self) -> bool {
-        asks(&self.request)
+    /// Whether a guardrail of the request has a webhook.
+    pub fn has_request_webhook(&self) -> bool {
+        have_webhook(&self.request)
     }
 
-    /// Whether a guardrail of the answer asks a server: it decides about the whole answer, so that nothing of it is sent
+    /// Whether a guardrail of the answer has a webhook: it decides about the whole answer, so that nothing of it is sent
     /// before.
-    pub fn asks_about_answers(&self) -> bool {
-        asks(&self.answer)
+    pub fn has_answer_webhook(&self) -> bool {
+        have_webhook(&self.answer)
     }
 
     fn is_empty(&self) -> bool {
@@ -124,7 +124,7 @@ impl CallGuardrails {
     }
 }
 
-fn asks(steps: &[Step]) -> bool {
+fn have_webhook(steps: &[Step]) -> bool {
     steps.iter().flatten().any(|guardrail| guardrail.webhook().is_some())
 }
 

@@ -14,8 +14,8 @@ use wire::{json, system_prompt};
 use super::combine::apply_edits;
 use super::compiled::Check;
 use super::plan::Step;
-use super::remote::{RemoteText, RemoteVerdicts};
 use super::state::GuardrailState;
+use super::webhook::{WebhookText, WebhookVerdicts};
 
 /// A request before its inspection.
 pub struct RequestToInspect {
@@ -92,16 +92,13 @@ impl RequestInspector {
         }
     }
 
-    /// The texts of the request as it is after the steps so far.
-    pub fn texts(&self) -> Vec<RemoteText> {
+    /// The texts of the request as it is after the steps so far: those of the body, then those of the earlier turns.
+    pub fn texts(&self) -> Vec<WebhookText> {
         let Ok(object) = json::scan(&self.body) else { return Vec::new() };
         let parts = text_parts::request_texts(self.surface, &self.body, &object).parts;
-        let mut texts: Vec<RemoteText> =
-            parts.iter().filter_map(|part| remote_text(&self.body, part)).collect();
+        let mut texts: Vec<WebhookText> = parts.iter().map(|part| webhook_text(&self.body, part)).collect();
         for items in &self.history {
-            texts.extend(
-                text_parts::item_texts(items).parts.iter().filter_map(|part| remote_text(items, part)),
-            );
+            texts.extend(text_parts::item_texts(items).parts.iter().map(|part| webhook_text(items, part)));
         }
         texts
     }
@@ -111,10 +108,13 @@ impl RequestInspector {
         self.refused.is_some()
     }
 
-    /// Inspects the request by the guardrails of a step. `remote` has the verdicts of those that ask a server.
-    pub fn inspect(&mut self, step: &Step, key: &ScopeKey, mut remote: RemoteVerdicts) {
+    /// Inspects the request by the guardrails of a step. The changes of its webhooks come before those of the others.
+    pub fn inspect(&mut self, step: &Step, key: &ScopeKey, mut verdicts: WebhookVerdicts) {
         let mut states = GuardrailState::of_step(step, GuardedSubject::Request, key);
-        GuardrailState::set_remote_verdicts(&mut states, &mut remote);
+        let texts = GuardrailState::set_webhook_verdicts(&mut states, &mut verdicts);
+        if texts.iter().any(Option::is_some) {
+            self.replace_texts(texts, &mut states);
+        }
         match self.inspect_texts(&mut states) {
             Ok(()) => self.set_instructions(&mut states),
             Err(fault) => _ = self.refused.get_or_insert(fault),
@@ -123,14 +123,37 @@ impl RequestInspector {
         self.steps += 1;
     }
 
-    /// Inspects the request by all steps that have not inspected it yet, without asking servers.
+    /// Replaces texts by those of webhooks, by position.
+    fn replace_texts(&mut self, texts: Vec<Option<String>>, states: &mut [GuardrailState]) {
+        let Ok(object) = json::scan(&self.body) else { return };
+        let parts = text_parts::request_texts(self.surface, &self.body, &object).parts;
+        let mut texts = texts.into_iter();
+        if let Some(body) = replaced(&self.body, &parts, &mut texts, self.edits_signed, states) {
+            self.body = body;
+            self.is_changed = true;
+        }
+        let mut is_changed = false;
+        for items in &mut self.history {
+            let parts = text_parts::item_texts(items).parts;
+            if let Some(changed) = replaced(items, &parts, &mut texts, self.edits_signed, states) {
+                *items = changed;
+                is_changed = true;
+            }
+        }
+        if is_changed {
+            self.changes.history = Some(self.history.clone());
+        }
+    }
+
+    /// Inspects the request by all steps that have not inspected it yet, without calling webhooks.
     pub fn inspect_rest(mut self, steps: &[Step], key: &ScopeKey) -> RequestInspection {
         // All steps, also after one that refuses the request: its record has to be redacted, too.
         for step in &steps[self.steps..] {
-            self.inspect(step, key, RemoteVerdicts::default());
+            self.inspect(step, key, WebhookVerdicts::default());
         }
         let Self { body, is_changed, changes, verdicts, refused, .. } = self;
-        let has_failed = verdicts.iter().any(|verdict| verdict.verdict == Verdict::Error);
+        let has_failed =
+            verdicts.iter().any(|verdict| matches!(verdict.verdict, Verdict::Error | Verdict::NotAsked));
         let body = is_changed.then_some(body);
         RequestInspection { verdicts, body, has_failed, outcome: refused.map_or(Ok(changes), Err) }
     }
@@ -239,12 +262,42 @@ impl TextEditor<'_> {
     }
 }
 
-/// The text of a part as a server gets it: decoded, or its JSON.
-fn remote_text(body: &[u8], part: &TextPart) -> Option<RemoteText> {
-    let text = match part.kind {
+/// The text of a part as a webhook gets it: decoded, or its JSON.
+fn webhook_text(body: &[u8], part: &TextPart) -> WebhookText {
+    let decoded = match part.kind {
         TextKind::Json => None,
-        _ => json::string_at(body, &part.value).map(std::borrow::Cow::into_owned),
+        _ => json::string_at(body, &part.value),
     };
-    let json = || Some(std::str::from_utf8(body.get(part.value.clone())?).ok()?.to_owned());
-    Some(RemoteText { role: part.role, text: text.or_else(json)? })
+    match decoded {
+        Some(text) if part.kind == TextKind::JsonText => WebhookText::json(part.role, &text),
+        Some(text) => WebhookText { role: part.role, text: text.into_owned(), is_json: false },
+        None => {
+            let json = body.get(part.value.clone()).and_then(|json| std::str::from_utf8(json).ok());
+            WebhookText::json(part.role, json.unwrap_or_default())
+        }
+    }
+}
+
+/// The body with the texts of webhooks in place of its own; `None` if there are none.
+fn replaced(
+    body: &Bytes,
+    parts: &[TextPart],
+    texts: &mut impl Iterator<Item = Option<String>>,
+    edits_signed: bool,
+    states: &mut [GuardrailState],
+) -> Option<Bytes> {
+    let mut patch = Patch::new();
+    for part in parts {
+        let Some(text) = texts.next().flatten() else { continue };
+        let is_string = part.kind != TextKind::Json && json::string_at(body, &part.value).is_some();
+        let is_json = !is_string || part.kind == TextKind::JsonText;
+        if part.kind == TextKind::Signed && !edits_signed {
+            GuardrailState::record_unchanged_replacement(states);
+        } else if is_json && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
+            GuardrailState::record_invalid_replacement(states);
+        } else {
+            patch.replace(part.value.clone(), if is_string { quote(&text) } else { text });
+        }
+    }
+    (!patch.is_empty()).then(|| splice::concat(&patch.apply(body)))
 }

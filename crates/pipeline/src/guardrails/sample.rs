@@ -8,8 +8,8 @@ use domain::receipt::{GuardedSubject, GuardrailVerdict};
 
 use super::combine::apply_edits;
 use super::compiled::{Check, CompiledGuardrail};
-use super::remote::RemoteVerdicts;
 use super::state::GuardrailState;
+use super::webhook::WebhookVerdicts;
 
 /// A text to test a guardrail with.
 pub struct Sample<'a> {
@@ -28,18 +28,19 @@ pub struct TestResult {
 }
 
 impl CompiledGuardrail {
-    /// Inspects a sample text, whatever the direction and mode of the guardrail. `remote` has the verdict of its server,
-    /// if it asks one.
-    pub fn test(self: &Arc<Self>, sample: &Sample<'_>, mut remote: RemoteVerdicts) -> TestResult {
+    /// Inspects a sample text, whatever the direction and mode of the guardrail. `verdicts` has that of its webhook, if
+    /// it has one.
+    pub fn test(self: &Arc<Self>, sample: &Sample<'_>, mut verdicts: WebhookVerdicts) -> TestResult {
         // Placeholders of a test are never restored, so that any key will do.
         let mut state = GuardrailState::new(self, sample.subject, &ScopeKey::new(&[0; 32]));
-        GuardrailState::set_remote_verdicts(std::slice::from_mut(&mut state), &mut remote);
+        let replaced = GuardrailState::set_webhook_verdicts(std::slice::from_mut(&mut state), &mut verdicts);
         let edits = state.inspect_text(sample.role, sample.text, &mut PlaceholderMap::default());
         let text = match &self.check {
             Check::SystemPrompt(config) => {
                 state.record_change();
                 Some(config.content.clone())
             }
+            Check::Webhook(_) => replaced.into_iter().next().flatten(),
             _ if state.finds_to_replace() => apply_edits(sample.text, [edits]),
             _ => None,
         };

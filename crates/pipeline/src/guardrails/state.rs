@@ -1,7 +1,7 @@
 //! The state of one guardrail while it inspects the texts of one request or answer.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ::guardrails::json_strings::redact_json;
@@ -15,7 +15,7 @@ use domain::resources::guardrail::{LengthConfig, OnError, OnUnreadable};
 
 use super::combine::TextEdit;
 use super::compiled::{Check, CompiledGuardrail, Finder, FinderAction, InjectionCheck, Replacement};
-use super::remote::{RemoteVerdict, RemoteVerdicts};
+use super::webhook::{WebhookVerdict, WebhookVerdicts};
 
 pub struct GuardrailState {
     guardrail: Arc<CompiledGuardrail>,
@@ -27,8 +27,6 @@ pub struct GuardrailState {
     error: Option<String>,
     characters: u64,
     bytes: u64,
-    /// The texts that a server has changed, by role and text.
-    replacements: HashMap<(Role, String), String>,
 }
 
 impl GuardrailState {
@@ -54,7 +52,6 @@ impl GuardrailState {
             error: None,
             characters: 0,
             bytes: 0,
-            replacements: HashMap::new(),
         }
     }
 
@@ -63,29 +60,62 @@ impl GuardrailState {
         step.iter().map(|guardrail| Self::new(guardrail, subject, key)).collect()
     }
 
-    /// Sets the verdicts of servers. One that was not asked allows.
-    pub fn set_remote_verdicts(states: &mut [Self], verdicts: &mut RemoteVerdicts) {
+    /// Sets the verdicts of the webhooks of a step. Returns the new texts by position. A webhook without a verdict was
+    /// not called.
+    pub fn set_webhook_verdicts(states: &mut [Self], verdicts: &mut WebhookVerdicts) -> Vec<Option<String>> {
+        let mut texts: Vec<Option<String>> = Vec::new();
         for state in states.iter_mut().filter(|state| state.guardrail.webhook().is_some()) {
             match verdicts.remove(state.guardrail.name()) {
-                None | Some(RemoteVerdict::Allow) => {}
-                Some(RemoteVerdict::Block) => state.raise(Verdict::Block),
-                Some(RemoteVerdict::Failed(reason)) => state.record_failure(reason),
-                Some(RemoteVerdict::Replace(replacements)) => {
-                    if !replacements.is_empty() {
-                        state.raise(Verdict::Redact);
-                    }
-                    state.replacements = replacements;
+                None => state.verdict = Verdict::NotAsked,
+                Some(WebhookVerdict::Allow) => {}
+                Some(WebhookVerdict::Block) => state.raise(Verdict::Block),
+                Some(WebhookVerdict::Failed(reason)) => state.record_failure(reason),
+                Some(WebhookVerdict::Replace(replacements)) => state.replace_texts(replacements, &mut texts),
+            }
+        }
+        texts
+    }
+
+    /// Adds the replacements of a webhook to those of the step. Two webhooks of a step cannot replace the same text: the
+    /// second one has not seen the change of the first.
+    fn replace_texts(&mut self, replacements: Vec<Option<String>>, texts: &mut Vec<Option<String>>) {
+        if replacements.iter().all(Option::is_none) {
+            return;
+        }
+        self.raise(Verdict::Redact);
+        if !self.guardrail.is_enforced() {
+            return;
+        }
+        texts.resize(texts.len().max(replacements.len()), None);
+        for (text, replacement) in texts.iter_mut().zip(replacements) {
+            match (&text, replacement) {
+                (_, None) => {}
+                (None, new) => *text = new,
+                (Some(old), Some(new)) if *old == new => {}
+                (Some(_), Some(_)) => {
+                    let reason = "two webhooks of one step replace the same text: give them different steps";
+                    self.record_failure(reason);
                 }
             }
         }
     }
 
-    /// The text of a server in place of this one.
-    pub fn replacement(&self, role: Role, text: &str) -> Option<&str> {
-        if self.replacements.is_empty() {
-            return None;
+    /// Records that the replacement of a text was not made, because a signature covers it.
+    pub fn record_unchanged_replacement(states: &mut [Self]) {
+        for state in states.iter_mut().filter(|state| state.guardrail.webhook().is_some()) {
+            if state.verdict == Verdict::Redact {
+                state.verdict = Verdict::Flag;
+            }
         }
-        self.replacements.get(&(role, text.to_owned())).map(String::as_str)
+    }
+
+    /// Records that the replacement of a JSON text is not JSON.
+    pub fn record_invalid_replacement(states: &mut [Self]) {
+        for state in states.iter_mut().filter(|state| state.guardrail.webhook().is_some()) {
+            if state.verdict == Verdict::Redact {
+                state.record_failure("the replacement for a JSON text is not valid JSON");
+            }
+        }
     }
 
     pub fn guardrail(&self) -> &CompiledGuardrail {
@@ -111,7 +141,6 @@ impl GuardrailState {
             Check::Find(finder) => {
                 self.guardrail.inspects_records() || matches!(finder.action, FinderAction::Replace(_))
             }
-            Check::Webhook(_) => true,
             _ => false,
         }
     }
@@ -150,9 +179,6 @@ impl GuardrailState {
     /// Inspects a whole text. Returns the edits of its findings, which have an effect only if they are replaced.
     pub fn inspect_text(&mut self, role: Role, text: &str, map: &mut PlaceholderMap) -> Vec<TextEdit> {
         self.measure(role, text);
-        if let Some(replacement) = self.replacement(role, text) {
-            return vec![TextEdit { range: 0..text.len(), replacement: replacement.to_owned() }];
-        }
         let Some(detector) = self.finder(role).map(|finder| finder.detector.clone()) else {
             return Vec::new();
         };
@@ -215,13 +241,6 @@ impl GuardrailState {
     /// Inspects a JSON text. Returns it with its findings replaced, if that changes it.
     fn inspect_json(&mut self, role: Role, json: &str, map: &mut PlaceholderMap) -> Option<String> {
         self.measure(role, json);
-        if let Some(replacement) = self.replacement(role, json).map(str::to_owned) {
-            if serde_json::from_str::<serde::de::IgnoredAny>(&replacement).is_err() {
-                self.record_failure("its text in place of JSON is no JSON");
-                return None;
-            }
-            return Some(replacement);
-        }
         let detector = self.finder(role)?.detector.clone();
         let before = self.findings();
         let redacted = self.with_map(map, |masker| redact_json(&detector, json, masker));

@@ -10,12 +10,14 @@ mod splitmix64;
 mod tests;
 #[cfg(test)]
 mod trace;
+mod warm;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use domain::call::Target;
 use domain::strategy::Strategy;
 use reason::Reason;
 use splitmix64::SplitMix64;
@@ -28,6 +30,12 @@ pub trait Candidate {
 
     /// Worst-case cost of this call in nano-dollars; `None` if no price is known.
     fn cost(&self, input_tokens: u64, output_tokens: u64) -> Option<i64>;
+
+    fn is_target(&self, target: &Target) -> bool;
+
+    /// Whether input from the provider's prompt cache costs less than other input. Also true if no price is known, as of a
+    /// server of one's own, where the cache saves time.
+    fn saves_cached_input(&self) -> bool;
 }
 
 #[derive(Clone, Debug)]
@@ -58,13 +66,15 @@ pub struct Member<L> {
 #[derive(Debug, Default)]
 pub struct RoundRobinCursor(AtomicU64);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct SelectionContext {
     pub now: Duration,
     pub seed: u64,
     pub input_tokens: u64,
     pub output_tokens: u64,
     pub mode: SelectionMode,
+    /// The target whose prompt cache may hold the conversation of the call.
+    pub warm: Option<Target>,
 }
 
 /// Whether the selection counts as a call. The order is the same.

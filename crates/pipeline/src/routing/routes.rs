@@ -28,6 +28,7 @@ use wire::codec;
 use wire::vendors::{self, Vendor};
 
 use super::names::Names;
+use crate::policy::PromptCacheMode;
 use crate::routing::choose::Candidate;
 use crate::routing::health::{Health, InstanceHealth};
 use crate::services::audit::Scrubber;
@@ -137,10 +138,12 @@ impl Deployment {
         }
     }
 
-    /// The target of an operation that neither streams nor generates output, such as counting tokens.
+    /// The target of an operation that neither streams nor generates output, such as counting tokens. Nothing is cached
+    /// there.
     pub fn unstreamed_target(&self) -> codec::Target<'_> {
-        let (model, vendor) = (&self.target.model, self.instance.vendor);
-        codec::Target { model, stream: false, vendor, max_output: None }
+        let (model, vendor, prompt_cache) =
+            (&self.target.model, self.instance.vendor, PromptCacheMode::Manual);
+        codec::Target { model, stream: false, vendor, max_output: None, prompt_cache }
     }
 
     pub fn price(&self) -> Option<&Price> {
@@ -219,6 +222,14 @@ impl Candidate for Arc<Deployment> {
     fn cost(&self, input_tokens: u64, output_tokens: u64) -> Option<i64> {
         let tokens = Tokens { input: input_tokens, output: output_tokens, ..Tokens::default() };
         self.price().map(|price| catalog::cost(price, &tokens).total().0)
+    }
+
+    fn is_target(&self, target: &Target) -> bool {
+        self.target == *target
+    }
+
+    fn saves_cached_input(&self) -> bool {
+        self.price().is_none_or(|price| price.cache_read.is_some_and(|rate| rate < price.input))
     }
 }
 

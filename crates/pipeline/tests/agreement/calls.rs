@@ -1,5 +1,7 @@
 //! Random calls in every API format, to models that exist and some that do not, with and without mistakes.
 
+use std::sync::LazyLock;
+
 use bytes::Bytes;
 use domain::call::{Format, Surface};
 use http::{HeaderMap, HeaderName, HeaderValue};
@@ -111,8 +113,17 @@ fn headers(luck: &mut Luck, world: &World, by_master: bool, request_id: &str) ->
     headers
 }
 
+/// A text that is long enough for prompt caches.
+static LONG: LazyLock<String> = LazyLock::new(|| "Tell me more of it. ".repeat(300));
+
 fn body(luck: &mut Luck, surface: Surface) -> Value {
-    let text = luck.one(&["How are you?", "Tell me of the sea. Grüße, 海", "Write to ana@example.com.", "x"]);
+    let text = luck.one(&[
+        "How are you?",
+        "Tell me of the sea. Grüße, 海",
+        "Write to ana@example.com.",
+        "x",
+        LONG.as_str(),
+    ]);
     match surface {
         Surface::Converse(Format::Chat) => chat(luck, text),
         Surface::Converse(Format::Messages) => messages(luck, text),

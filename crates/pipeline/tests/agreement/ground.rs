@@ -107,6 +107,7 @@ impl Ground {
             }),
             pending_receipts: Default::default(),
             responses: self.responses.clone(),
+            prompt_affinity: Default::default(),
             reasoning_states: Default::default(),
             retry_budget: Default::default(),
             hedge_budget: Default::default(),

@@ -25,7 +25,7 @@ use domain::user_path::UserPath;
 use egress::Trust;
 use pipeline::gateway::Gateway;
 use pipeline::guardrails::CompiledGuardrail;
-use pipeline::policy::{CachePolicy, Fallback, FallbackMode, Policy, Retries};
+use pipeline::policy::{CachePolicy, Fallback, FallbackMode, Policy, PromptCacheMode, Retries};
 use pipeline::routing::health::Admission;
 use pipeline::routing::inventory::{Listing, Model};
 use pipeline::routing::names::Names;
@@ -253,6 +253,7 @@ fn overrides(luck: &mut Luck, instances: &[String]) -> BTreeMap<String, ModelOve
 }
 
 fn policy(luck: &mut Luck, selectors: &[String]) -> Policy {
+    use PromptCacheMode::{Auto, Manual, Off};
     let mode = [
         FallbackMode::Off,
         FallbackMode::Manual,
@@ -268,6 +269,7 @@ fn policy(luck: &mut Luck, selectors: &[String]) -> Policy {
         resume_streams: luck.percent(20),
         models_enabled_by_default: luck.percent(95),
         cache: CachePolicy { enabled: luck.percent(50), ..CachePolicy::default() },
+        prompt_cache: *luck.one(&[&Auto, &Auto, &Manual, &Off]),
         ..Policy::default()
     }
 }

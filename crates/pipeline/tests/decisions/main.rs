@@ -10,5 +10,6 @@ mod access;
 mod authenticate;
 mod names;
 mod prices;
+mod prompt_cache_cost;
 mod resolve;
 mod snapshots;

@@ -95,6 +95,7 @@ fn plan(principal: &Principal, fallback: Fallback, model: &str) -> Result<Vec<St
         input_tokens: 1,
         output_tokens: 1,
         mode: SelectionMode::Live,
+        warm: None,
     };
     Ok(resolved.plan(|| now).deployments.iter().map(|deployment| deployment.target.selector()).collect())
 }

@@ -38,6 +38,7 @@ fn planned(snapshot: &Snapshot, principal: &Principal, body: &Value) -> Result<P
         input_tokens: 1,
         output_tokens: 1,
         mode: SelectionMode::Live,
+        warm: None,
     };
     Ok(resolved.plan(|| selection))
 }

@@ -164,6 +164,7 @@ impl TestApp {
             snapshot: ArcSwap::from_pointee(empty_snapshot()),
             pending_receipts: Default::default(),
             responses: store.responses().clone(),
+            prompt_affinity: Default::default(),
             reasoning_states: Default::default(),
             retry_budget: Default::default(),
             hedge_budget: Default::default(),

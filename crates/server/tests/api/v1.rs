@@ -18,6 +18,7 @@ mod messages;
 mod models;
 mod passthrough;
 mod plain;
+mod prompt_cache;
 mod responses;
 mod resume;
 mod routing;

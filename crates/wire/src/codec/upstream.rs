@@ -8,7 +8,7 @@ use domain::canon::{Dropped, Event, Prompt, Reply};
 use domain::fault::Fault;
 use domain::usage::Usage;
 
-use super::IdGenerator;
+use super::{IdGenerator, PromptCacheMode};
 use crate::json::{self, Object, ScanError};
 use crate::provider_error;
 use crate::sse;
@@ -86,6 +86,8 @@ pub struct Target<'a> {
     pub vendor: &'a Vendor,
     /// The model's output limit in tokens, if the catalogue has it.
     pub max_output: Option<u64>,
+    /// Whether cache breakpoints are added or removed; read by the Messages format alone.
+    pub prompt_cache: PromptCacheMode,
 }
 
 /// A translated request.

@@ -246,7 +246,8 @@ mod tests {
     fn sent(surface: &EmbedContent, body: &Value) -> (Value, Vec<String>) {
         let request = surface.peek(body.to_string().into()).unwrap();
         let vendor = vendors::find("openai").unwrap();
-        let target = Target { model: "embed-3", stream: false, vendor, max_output: None };
+        let prompt_cache = Default::default();
+        let target = Target { model: "embed-3", stream: false, vendor, max_output: None, prompt_cache };
         let written = splice::concat(&surface.splice(&request, &target));
         (serde_json::from_slice(&written).unwrap(), surface.dropped(&request).names().to_vec())
     }

@@ -1,6 +1,7 @@
 //! Anthropic Messages.
 
 mod answer;
+mod breakpoints;
 mod classify;
 mod decode;
 mod encode;

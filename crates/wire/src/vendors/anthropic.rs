@@ -17,7 +17,7 @@ pub(super) static VENDOR: Vendor = Vendor {
     ..HOSTED
 };
 
-/// Rules for other makers' models behind Anthropic's protocol.
+/// Rules for other makers' models behind Anthropic's protocol, whose prompt caches are not documented here.
 const STRANGER: Rules = Rules {
     max_temperature: 1.0,
     temperature_with_top_p: false,
@@ -54,7 +54,20 @@ fn rules(model: &str) -> Rules {
             _ => Some("disabled"),
         },
         efforts: efforts(family, version),
+        min_cached_prefix: min_cached_prefix(family, version),
         ..STRANGER
+    }
+}
+
+/// The shortest prefix that a model caches. Where Anthropic's pages differ it is the smaller number, because a breakpoint
+/// behind a shorter prefix has no effect and costs nothing.
+fn min_cached_prefix(family: &str, version: (u32, u32)) -> Option<u64> {
+    match (family, version) {
+        ("instant", _) | (_, (..=2, _)) | ("sonnet", (3, 0)) => None,
+        ("haiku", (3, _)) | ("opus", (4, 7)) => Some(2048),
+        ("haiku", (4, _)) | ("opus", (4, 5 | 6)) => Some(4096),
+        ("opus" | "fable" | "mythos", (5.., _)) => Some(512),
+        _ => Some(1024),
     }
 }
 

@@ -45,6 +45,9 @@ pub struct Rules {
     pub responses_only: bool,
     /// Works better through the Responses API than through chat completions for clients of other formats.
     pub prefers_responses: bool,
+    /// The shortest prompt prefix, in tokens, that is cached at a `cache_control` breakpoint; `None` if the vendor does
+    /// not document breakpoints for the model, so that none are added.
+    pub min_cached_prefix: Option<u64>,
 }
 
 /// The way a model's thinking is controlled.
@@ -83,6 +86,7 @@ impl Rules {
         prefill: true,
         responses_only: false,
         prefers_responses: false,
+        min_cached_prefix: None,
     };
 
     /// The strongest supported effort that does not exceed the wanted one, or else the weakest.

@@ -263,7 +263,8 @@ fn streams_ask_for_usage_as_the_vendor_wants_it() {
         [("openai", json!({"include_usage": true})), ("mistral", Value::Null), ("perplexity", Value::Null)]
     {
         let vendor = wire::vendors::find(name).unwrap();
-        let target = Target { model: "m", stream: true, vendor, max_output: Some(5) };
+        let prompt_cache = Default::default();
+        let target = Target { model: "m", stream: true, vendor, max_output: Some(5), prompt_cache };
         let prompt = Prompt { max_output: Some(9), ..plain() };
         let body = formats::upstream(Format::Chat).encode(&prompt, &target).unwrap().body;
         let body: Value = serde_json::from_slice(&body).unwrap();

@@ -28,7 +28,8 @@ fn parse(body: &Value) -> Result<Prompt, Fault> {
 
 fn encode(prompt: &Prompt, vendor: &str, model: &str) -> Encoded {
     let vendor = all::find(vendor).unwrap();
-    let target = Target { model, stream: false, vendor, max_output: None };
+    let prompt_cache = Default::default();
+    let target = Target { model, stream: false, vendor, max_output: None, prompt_cache };
     formats::upstream(Format::Chat).encode(prompt, &target).unwrap()
 }
 

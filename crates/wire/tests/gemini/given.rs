@@ -35,7 +35,9 @@ pub fn fixtures(folder: &str) -> Vec<(String, Bytes)> {
 
 pub fn encoded(prompt: &Prompt, model: &str) -> Encoded {
     let vendor = vendors::find("gemini").unwrap();
-    upstream().encode(prompt, &Target { model, stream: false, vendor, max_output: None }).unwrap()
+    let prompt_cache = Default::default();
+    let target = Target { model, stream: false, vendor, max_output: None, prompt_cache };
+    upstream().encode(prompt, &target).unwrap()
 }
 
 pub fn parsed(body: Bytes) -> Result<Prompt, Fault> {

@@ -5,10 +5,10 @@ use domain::call::Format;
 use domain::canon::{Content, Role};
 use serde_json::{Value, json};
 use wire::codec::{Served, Target};
+use wire::splice;
 use wire::sse::Splitter;
-use wire::{splice, vendors};
 
-use crate::{accepted, client, encoded, fixtures, native, parse, upstream};
+use crate::{accepted, client, encoded, fixtures, native, parse, target, upstream};
 
 #[test]
 fn a_round_trip_within_the_format_loses_nothing() {
@@ -84,8 +84,7 @@ fn the_caller_of_a_tool_is_kept_unless_it_is_direct() {
 #[track_caller]
 fn spliced(body: &'static str, stream: bool, expected: &str) {
     let request = client().peek(Bytes::from_static(body.as_bytes())).unwrap();
-    let vendor = vendors::find("anthropic").unwrap();
-    let target = Target { model: "claude-opus-5", stream, vendor, max_output: None };
+    let target = Target { stream, ..target("claude-opus-5") };
     assert_eq!(splice::concat(&native().splice(&request, &target)), expected);
 }
 

@@ -15,7 +15,8 @@ fn clients_requests_are_read_and_written_back() {
         insta::assert_debug_snapshot!(format!("prompt_{name}"), prompt);
         let model = request.model.clone().unwrap();
         let vendor = vendors::find("openai").unwrap();
-        let target = Target { model: &model, stream: request.stream == Some(true), vendor, max_output: None };
+        let (stream, prompt_cache) = (request.stream == Some(true), Default::default());
+        let target = Target { model: &model, stream, vendor, max_output: None, prompt_cache };
         let encoded = upstream().encode(&prompt, &target).unwrap();
         assert_eq!(encoded.dropped.names(), [""; 0], "{name}");
         insta::assert_snapshot!(format!("encoded_{name}"), pretty(&encoded.body));
@@ -44,7 +45,8 @@ fn a_native_body_changes_in_three_places_only() {
         (r#"{"stream":true,"model":"x","input":[]}"#, true, r#"{"stream":true,"model":"gpt-5","input":[]}"#),
     ] {
         let request = client().peek(Bytes::from(body)).unwrap();
-        let target = Target { model: "gpt-5", stream, vendor, max_output: None };
+        let prompt_cache = Default::default();
+        let target = Target { model: "gpt-5", stream, vendor, max_output: None, prompt_cache };
         let sent = splice::concat(&native().splice(&request, &target));
         assert_eq!(std::str::from_utf8(&sent).unwrap(), expected);
     }

@@ -106,6 +106,7 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Ass
         snapshot: ArcSwap::from_pointee(empty_snapshot(&master_key)),
         pending_receipts: Default::default(),
         responses: store.responses().clone(),
+        prompt_affinity: Default::default(),
         reasoning_states: Default::default(),
         retry_budget: Default::default(),
         hedge_budget: Default::default(),
@@ -439,6 +440,7 @@ fn policy(settings: &Settings) -> Policy {
             scope: settings.cache.scope.0,
             max_bytes: settings.cache.max_bytes.0,
         },
+        prompt_cache: settings.prompt_cache.mode.0,
         guardrails: settings.guardrails.enabled,
         audit: audit::Rules {
             enabled: settings.logging.enabled,

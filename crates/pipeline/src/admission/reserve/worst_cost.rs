@@ -5,9 +5,11 @@ use std::sync::Arc;
 use catalog::Incurs;
 use domain::money::Nanos;
 
+use super::cache_writes::CacheWrites;
 use super::{InputSize, counted_input, longest_output, reported_input};
 use crate::budgets::ReportedPrefixes;
 use crate::call::receive::Call;
+use crate::policy::PromptCacheMode;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Deployment;
 
@@ -15,6 +17,7 @@ pub struct WorstCost {
     targets: Vec<TargetInput>,
     /// The provider may read further input, so that no count of the bytes is a bound.
     has_more_input: bool,
+    /// The rates that the request itself can incur.
     incurs: Incurs,
     answers: u64,
     reasoning: bool,
@@ -26,16 +29,22 @@ pub struct WorstCost {
 struct TargetInput {
     deployment: Arc<Deployment>,
     input: u64,
+    cache_writes: CacheWrites,
 }
 
 impl WorstCost {
-    pub fn new(plan: &Plan, call: &Call) -> Self {
+    pub fn new(plan: &Plan, call: &Call, prompt_cache: PromptCacheMode) -> Self {
         let shape = call.shape();
         let size = InputSize::of(shape.content, shape.stored_context);
         let priced = plan.deployments.iter().filter(|deployment| deployment.price().is_some());
         let target = |deployment: &Arc<Deployment>| TargetInput {
             deployment: deployment.clone(),
             input: size.most_tokens(deployment),
+            cache_writes: match size.has_more {
+                // Nothing is known about the input, nor about breakpoints in it.
+                true => CacheWrites::AsRequested,
+                false => CacheWrites::at(deployment, call, prompt_cache),
+            },
         };
         Self {
             targets: priced.map(target).collect(),
@@ -62,9 +71,10 @@ impl WorstCost {
 
     /// The maximum cost of a request with this output limit; none if no target has a price.
     pub fn at(&self, bound: Option<u64>) -> Option<Nanos> {
-        let costs = self.targets.iter().filter_map(|TargetInput { deployment, input }| {
+        let costs = self.targets.iter().filter_map(|TargetInput { deployment, input, cache_writes }| {
             let output = longest_output(deployment, bound, self.reasoning).saturating_mul(self.answers);
-            Some(catalog::bound(deployment.price()?, *input, output, self.incurs))
+            let incurs = cache_writes.incurred(self.incurs, *input);
+            Some(catalog::bound(deployment.price()?, *input, output, incurs))
         });
         costs.max()
     }
@@ -92,7 +102,7 @@ impl WorstCost {
             return false;
         }
         let mut changed = false;
-        for TargetInput { deployment, input } in &mut self.targets {
+        for TargetInput { deployment, input, .. } in &mut self.targets {
             let reported = reported_input(deployment, &call.request.body, prefixes);
             let counted =
                 if reported.is_some() { reported } else { counted_input(deployment, &call.request.body) };

@@ -7,6 +7,7 @@ use domain::strategy::Strategy;
 use super::measure::{Field, Measure, best};
 use super::reason::Reason;
 use super::splitmix64::SplitMix64;
+use super::warm;
 use super::{Candidate, Group, SelectionContext};
 
 /// The share of calls that try another member than the best one first, so that a recovered target is found again.
@@ -17,9 +18,9 @@ pub struct RankedMember {
     pub member: usize,
     pub score: Option<f64>,
     pub reason: Reason,
-    measure: Measure,
+    pub(super) measure: Measure,
     /// Ranked last, because it would not be admitted.
-    absent: bool,
+    pub(super) absent: bool,
     random: u64,
 }
 
@@ -61,6 +62,7 @@ pub fn order<L: Candidate>(
         }
         _ => {}
     }
+    warm::prefer(group, selection, &mut standings);
     standings
 }
 

@@ -26,6 +26,15 @@ impl Candidate for Target {
     fn cost(&self, input_tokens: u64, output_tokens: u64) -> Option<i64> {
         self.price.map(|price| price * (input_tokens + output_tokens) as i64)
     }
+
+    fn is_target(&self, target: &domain::call::Target) -> bool {
+        *target.instance == *self.name.to_string()
+    }
+
+    /// Whether the input of a target costs anything, of which its prompt cache could save a part.
+    fn saves_cached_input(&self) -> bool {
+        self.price != Some(0)
+    }
 }
 
 pub(super) fn targets(count: usize) -> Vec<Target> {
@@ -47,11 +56,11 @@ pub(super) fn among(strategy: Strategy, targets: &[Target]) -> Choice<Target> {
     group(strategy, targets.iter().map(|target| member(1.0, target)).collect())
 }
 
-fn member(weight: f64, target: &Target) -> Member<Target> {
+pub(super) fn member(weight: f64, target: &Target) -> Member<Target> {
     Member { weight, choice: Choice::One(target.clone()) }
 }
 
-fn nested(choice: Choice<Target>) -> Member<Target> {
+pub(super) fn nested(choice: Choice<Target>) -> Member<Target> {
     Member { weight: 1.0, choice }
 }
 
@@ -62,6 +71,7 @@ pub(super) fn call(seed: u64) -> SelectionContext {
         input_tokens: 1000,
         output_tokens: 500,
         mode: SelectionMode::Live,
+        warm: None,
     }
 }
 

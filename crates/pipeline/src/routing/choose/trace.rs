@@ -138,8 +138,8 @@ fn run(choice: &Choice<Target>, seed: u64, mut watch: impl FnMut(Duration, &Targ
         let now = Duration::from_secs_f64(at);
         under_way.settle(now);
         let seed = SplitMix64::new(seed ^ call).draw();
-        let selection =
-            SelectionContext { now, seed, input_tokens: 1000, output_tokens: 500, mode: SelectionMode::Live };
+        let (input_tokens, output_tokens, mode) = (1000, 500, SelectionMode::Live);
+        let selection = SelectionContext { now, seed, input_tokens, output_tokens, mode, warm: None };
         let ranked = rank(choice, &selection);
         watch(now, &ranked[0].choice);
         let weather = weather(call, at);

@@ -95,9 +95,10 @@ fn webhook_headers(
         |known: &&Guardrail| matches!(&known.config, GuardrailConfig::Webhook(old) if old.url == *url);
     let stored = known.map(|known| &known.headers);
     let kept = known.filter(is_same).map(|known| &known.headers);
-    let Some(sent) = sent.filter(|sent| !sent.is_null()) else {
-        return Ok(kept.cloned().unwrap_or_default());
-    };
+    let Some(sent) = sent else { return Ok(kept.cloned().unwrap_or_default()) };
+    if sent.is_null() {
+        return Ok(BTreeMap::new());
+    }
     let refused = || fault::invalid_parameter("config.headers", "The headers are an object of strings.");
     let mut headers: BTreeMap<String, String> = serde_json::from_value(sent).map_err(|_| refused())?;
     for (name, value) in &mut headers {

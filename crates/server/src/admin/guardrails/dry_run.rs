@@ -8,8 +8,8 @@ use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::receipt::{GuardedSubject, GuardrailVerdict};
 use domain::resources::guardrail::{Guardrail, TextRole};
-use pipeline::guardrail_webhook::{self, QuestionFacts};
-use pipeline::guardrails::{CompileError, CompiledGuardrail, RemoteText, RemoteVerdicts, Sample};
+use pipeline::guardrail_webhook::{self, WebhookFacts};
+use pipeline::guardrails::{CompileError, CompiledGuardrail, Sample, WebhookText, WebhookVerdicts};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -70,11 +70,11 @@ pub async fn test(
     let bytes = sample.text.len();
     let role = role(sample.role.unwrap_or(TextRole::User));
     let subject = sample.subject.unwrap_or(GuardedSubject::Request);
-    let mut verdicts = RemoteVerdicts::default();
+    let mut verdicts = WebhookVerdicts::default();
     if compiled.webhook().is_some() {
-        let texts = [RemoteText { role, text: sample.text.clone() }];
-        let facts = QuestionFacts { subject, request_id: context.request_id.as_str(), user_path: "/" };
-        let verdict = guardrail_webhook::ask(&app.gateway, &compiled, facts, &texts).await;
+        let texts = [WebhookText { role, text: sample.text.clone(), is_json: false }];
+        let facts = WebhookFacts { subject, request_id: context.request_id.as_str(), user_path: "/" };
+        let verdict = guardrail_webhook::call_webhook(&app.gateway, &compiled, facts, &texts).await;
         verdicts.insert(name, verdict);
     }
     let work = move || inspect(&compiled, &Sample { text: &sample.text, role, subject }, verdicts);
@@ -94,7 +94,7 @@ fn role(role: TextRole) -> Role {
 fn inspect(
     compiled: &Arc<CompiledGuardrail>,
     sample: &Sample<'_>,
-    verdicts: RemoteVerdicts,
+    verdicts: WebhookVerdicts,
 ) -> GuardrailDryRun {
     let result = compiled.test(sample, verdicts);
     GuardrailDryRun {

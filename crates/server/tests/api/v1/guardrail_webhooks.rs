@@ -49,6 +49,13 @@ async fn answer(
         "/allow" => json!({"action": "allow"}).to_string().into_response(),
         "/block" => json!({"action": "block"}).to_string().into_response(),
         "/replace" => json!({"action": "replace", "messages": replaced}).to_string().into_response(),
+        "/shout" => {
+            let messages = asked.lock().unwrap().last().unwrap().1["messages"].clone();
+            let messages = messages.as_array().unwrap().iter();
+            let loud = |message: &Value| json!({"content": message["content"].as_str().unwrap().to_uppercase()});
+            let loud: Vec<Value> = messages.map(loud).collect();
+            json!({"action": "replace", "messages": loud}).to_string().into_response()
+        }
         "/short" => json!({"action": "replace", "messages": []}).to_string().into_response(),
         "/slow" => {
             tokio::time::sleep(Duration::from_secs(5)).await;
@@ -250,14 +257,55 @@ async fn addresses_and_settings_are_checked() {
 }
 
 #[tokio::test]
-async fn an_explanation_asks_nobody() {
+async fn an_explanation_calls_no_webhook() {
     app::each_with(reachable, async |app| {
         let webhook = Webhook::start().await;
         guard(&app, &webhook, "block", "both", json!({})).await;
         let body = json!({"body": app::question("openai/text")});
         let explained = app.post("/admin/api/v1/explain", body).send().await.expect_status(200).json();
         assert_eq!(webhook.asked(), 0);
-        assert_eq!(explained["guardrails"]["request"][0]["verdict"], "allow", "{explained:#}");
+        assert_eq!(explained["guardrails"]["request"][0]["verdict"], "not_asked", "{explained:#}");
+    })
+    .await;
+}
+
+/// Puts several guardrails into force in one step.
+async fn guard_in_one_step(app: &TestApp, guardrails: &[(&str, Value)]) {
+    for (name, body) in guardrails {
+        app.put(format!("/admin/api/v1/guardrails/{name}"), body.clone()).send().await.expect_status(201);
+    }
+    let names: Vec<&str> = guardrails.iter().map(|(name, _)| *name).collect();
+    let workflow = json!({"name": "w", "workflow_payload": {"guardrails": names}});
+    app.post("/admin/api/v1/workflows", workflow).send().await.expect_status(201);
+}
+
+#[tokio::test]
+async fn changes_of_a_webhook_and_of_other_guardrails_of_its_step_are_all_made() {
+    app::each_with(reachable, async |app| {
+        let webhook = Webhook::start().await;
+        let ask = json!({"type": "webhook", "config": {"url": format!("{}/replace", webhook.url)}});
+        let today = json!({"action": "sanitize", "patterns": ["today"]});
+        let today = json!({"type": "regex_block", "config": today});
+        guard_in_one_step(&app, &[("a-today", today.clone()), ("b-ask", ask), ("c-today", today)]).await;
+        for client in CLIENTS {
+            let answer = client.ask(&app, "openai/gpt-4.1~text", true).send().await.expect_status(200);
+            let (sent, text) = (app.last_upstream_request(), client.text(&answer));
+            for text in [&sent, &text] {
+                assert!(text.contains("Who are you [REDACTED]?"), "{client:?}: {text}");
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn webhooks_of_one_step_cannot_replace_the_same_text() {
+    app::each_with(reachable, async |app| {
+        let webhook = Webhook::start().await;
+        let ask = |path: &str| json!({"type": "webhook", "config": {"url": format!("{}/{path}", webhook.url)}});
+        guard_in_one_step(&app, &[("one", ask("replace")), ("two", ask("shout"))]).await;
+        let refused = CLIENTS[0].ask(&app, "openai/gpt-4.1~text", false).refusal().await;
+        assert_eq!((refused.0, &*refused.1), (502, "guardrail_error"));
     })
     .await;
 }

@@ -17,7 +17,8 @@ use domain::canon::{Content, Dropped, Field, Media, MediaSource, Part, Prompt};
 use domain::fault::{self, Fault};
 use serde_json::{Map, Value};
 
-use crate::codec::{Encoded, Target};
+use super::breakpoints;
+use crate::codec::{Encoded, PromptCacheMode, Target};
 use crate::embedded;
 use crate::vendors::Rules;
 use ids::Ids;
@@ -70,12 +71,21 @@ pub fn encode(prompt: &Prompt, target: &Target<'_>) -> Result<Encoded, Fault> {
     if target.stream {
         body.insert("stream".into(), true.into());
     }
-    if cache::keep_four(&mut body) {
+    if target.prompt_cache != PromptCacheMode::Off && cache::keep_four(&mut body) {
         encoder.drop(Field::CacheControl);
     }
     let bytes = serde_json::to_vec(&body).map_err(|_| fault::internal_error())?;
     let schema_tool = stand_in.map(|_| tools::STAND_IN.to_owned());
-    Ok(Encoded { body: Bytes::from(bytes), dropped: encoder.dropped, schema_tool })
+    Ok(Encoded { body: with_breakpoints(bytes, prompt, target), dropped: encoder.dropped, schema_tool })
+}
+
+/// Adds or removes breakpoints. A client that sets its own gets no others, even if its parts with breakpoints are not
+/// sent.
+fn with_breakpoints(body: Vec<u8>, prompt: &Prompt, target: &Target<'_>) -> Bytes {
+    match target.prompt_cache {
+        PromptCacheMode::Auto if cache::is_marked(prompt) => body.into(),
+        _ => breakpoints::edited(body.into(), target),
+    }
 }
 
 fn check_image(part: &Part, client: Format) -> Result<(), Fault> {

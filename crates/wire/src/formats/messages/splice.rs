@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use bytes::Bytes;
 use memchr::memmem::Finder;
 
+use super::breakpoints;
 use crate::codec::{Request, Target};
 use crate::json;
 use crate::splice::Patch;
@@ -27,6 +28,7 @@ pub fn splice(request: &Request, target: &Target<'_>) -> Vec<Bytes> {
     if has_illegal_tool_ids(&request.body) {
         map_tool_ids(request, &mut patch);
     }
+    breakpoints::edit(&request.body, &request.object, target, &mut patch);
     patch.apply(&request.body)
 }
 

@@ -1,5 +1,6 @@
-//! Limits cache marks: Anthropic accepts four per request.
+//! Finds and limits the client's cache marks: Anthropic accepts four per request.
 
+use domain::canon::{Content, Part, Prompt, Tool};
 use serde_json::{Map, Value};
 
 const LIMIT: usize = 4;
@@ -20,6 +21,20 @@ pub(super) fn keep_four(body: &mut Map<String, Value>) -> bool {
         seen += 1;
     });
     true
+}
+
+/// Whether the client has set a mark.
+pub(super) fn is_marked(prompt: &Prompt) -> bool {
+    let has_mark = |tool: &Tool| matches!(tool, Tool::Function(function) if function.cache.is_some());
+    prompt.tools.iter().any(has_mark) || prompt.turns.iter().flat_map(|turn| &turn.parts).any(is_marked_part)
+}
+
+fn is_marked_part(part: &Part) -> bool {
+    match &part.content {
+        _ if part.cache.is_some() => true,
+        Content::ToolResult(result) => result.parts.iter().any(is_marked_part),
+        _ => false,
+    }
 }
 
 /// Visits marked blocks in the order of the cached prefix: tools, system, messages.
