@@ -4,6 +4,7 @@ pub mod audit;
 pub mod backup;
 pub mod bench;
 pub mod check;
+pub mod explain;
 pub mod init;
 pub mod keys;
 pub mod restore;

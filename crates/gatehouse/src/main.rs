@@ -21,6 +21,8 @@ Examples:
   gatehouse init && gatehouse check      write gatehouse.yaml and .env, then validate them
   gatehouse keys create --name ci        make a key for a user or an application
   gatehouse backup gatehouse.tar         back up a running gateway (SQLite)
+  gatehouse explain --model gpt-4o --message Hello
+                                         show how a running gateway would handle a request
 
 Signals: SIGTERM stops after running calls have finished, SIGHUP reloads the configuration.";
 
@@ -58,6 +60,9 @@ enum Command {
         #[command(subcommand)]
         command: AuditCommand,
     },
+    /// Show how a running gateway would handle a request, without making the call: caller, targets with reasons,
+    /// workflow, guardrails, cache, limits, budgets, decision
+    Explain(commands::explain::Options),
     /// Create, list and revoke managed keys in the configured storage; a running gateway applies changes within a
     /// second
     #[command(subcommand)]
@@ -94,6 +99,7 @@ fn main() -> ExitCode {
         Command::Backup(options) => commands::backup::run(line.config.as_deref(), &options),
         Command::Restore(options) => commands::restore::run(line.config.as_deref(), &options),
         Command::Bench(options) => commands::bench::run(&options),
+        Command::Explain(options) => commands::explain::run(line.config.as_deref(), &options),
         Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
         Command::Secrets(action) => commands::secrets::run(line.config.as_deref(), &action),
         Command::Check => commands::print_check(line.config.as_deref()),

@@ -19,6 +19,7 @@ use store::Owner;
 use crate::admission::budget_admission::{self, Pair};
 use crate::admission::reserve;
 use crate::budgets::BudgetScope;
+use crate::cache::CachePreview;
 use crate::call::arrival::{self, Arrival};
 use crate::call::authenticate;
 use crate::call::cache_use::CacheStatus;
@@ -45,6 +46,7 @@ pub use view::{
 };
 
 /// A request to be explained.
+#[derive(Clone)]
 pub struct ExplanationRequest {
     /// The request. Credentials in its headers are ignored: `caller` is the one who would make the call.
     pub arrival: Arrival,
@@ -52,6 +54,9 @@ pub struct ExplanationRequest {
     pub principal: Principal,
     /// The caller who asks for the explanation.
     pub asker: Principal,
+    /// Whether a call of the past is explained. Rate limits, budgets and the response cache are left out then: their
+    /// state was another one when the call was made.
+    pub is_replay: bool,
 }
 
 /// Explains a request. The returned error concerns the explanation itself; an error of the call is part of the
@@ -61,12 +66,19 @@ pub async fn explain(
     snapshot: &Arc<Snapshot>,
     question: ExplanationRequest,
 ) -> Result<Explanation, Fault> {
-    let ExplanationRequest { arrival, body, principal, asker } = question;
+    let ExplanationRequest { arrival, body, principal, asker, is_replay } = question;
     let same = asker.actor() == principal.actor();
     let confided = same || asker.may(Scope::Admin(None, Action::Read));
     let mut explanation = Explanation::new(into_view::principal(&principal));
-    let explainer =
-        Explainer { gateway, snapshot, arrival: &arrival, principal: &principal, asker: &asker, confided };
+    let explainer = Explainer {
+        gateway,
+        snapshot,
+        arrival: &arrival,
+        principal: &principal,
+        asker: &asker,
+        confided,
+        is_replay,
+    };
     if let Err(stop) = explainer.follow(body, &mut explanation).await {
         match stop {
             Stop::Asker(fault) => return Err(fault),
@@ -97,6 +109,7 @@ struct Explainer<'a> {
     asker: &'a Principal,
     /// Whether the asker may see the caller's stored conversations.
     confided: bool,
+    is_replay: bool,
 }
 
 impl Explainer<'_> {
@@ -109,8 +122,8 @@ impl Explainer<'_> {
                 (shown.active, shown.reason) = (false, Some(reason.as_str()));
                 domain::fault::invalid_api_key()
             })?;
-        let Some(preview) = rate_limit::preview(&self.gateway.limiter, &principal, self.gateway.clock.tick())
-        else {
+        let limits = || rate_limit::preview(&self.gateway.limiter, &principal, self.gateway.clock.tick());
+        let Some(preview) = (!self.is_replay).then(limits).flatten() else {
             return self.judge(principal, body, None, explanation).await;
         };
         explanation.limits = Some(preview.statuses.iter().map(into_view::limit).collect());
@@ -160,7 +173,7 @@ impl Explainer<'_> {
         selection.warm = call.warm_target(&context, arrival.session_id());
         let mut ranked = resolved.with_options(&policy.routing, policy.features.fallback).ranked(&selection);
         let first = ranked.first().map(|candidate| &candidate.choice);
-        let cached = cache::preview(arrival, &call, first, &context)?;
+        let cached = self.preview_cache(&call, first, &context)?;
         let is_hit = cached.as_ref().is_some_and(|cached| cached.status == CacheStatus::HitExact);
         // Entries belong to callers: others may not learn what is in the cache.
         explanation.cache = cached.filter(|_| self.confided).map(into_view::cache);
@@ -177,6 +190,15 @@ impl Explainer<'_> {
             Some(fault) => Err(refused(fault, explanation)),
             None => Ok(()),
         }
+    }
+
+    fn preview_cache(
+        &self,
+        call: &Call,
+        first: Option<&Arc<Deployment>>,
+        context: &CallContext,
+    ) -> Result<Option<CachePreview>, Fault> {
+        if self.is_replay { Ok(None) } else { cache::preview(self.arrival, call, first, context) }
     }
 
     /// Runs the guardrails of the request. Returns the call as they change it.
@@ -221,7 +243,7 @@ impl Explainer<'_> {
                 exceeded.map_or(Ok(()), Err)
             })
         };
-        if !context.policy().features.budget {
+        if self.is_replay || !context.policy().features.budget {
             explanation.budgets = Some(Vec::new());
             return Ok((call, None));
         }

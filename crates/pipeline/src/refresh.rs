@@ -1,6 +1,7 @@
 //! Keeps the snapshot current: compiles it at startup, and again when a document or the inventory changes.
 
 mod discovery;
+mod proposal;
 mod reconfigure;
 mod routes;
 mod sections;
@@ -34,6 +35,8 @@ use crate::snapshot::keys::Keys;
 use crate::snapshot::section;
 use crate::snapshot::workflows::Workflows;
 use sections::{AuthKeys, BudgetSections, Compilation, RouteSections, WorkflowSections};
+
+pub use proposal::ProposedDocuments;
 
 /// The configuration that is not in storage: file, environment and flags.
 #[derive(Clone)]
@@ -80,14 +83,14 @@ impl Refresher {
         let revision = self.store.documents().revision().await?;
         self.store.ledger().listen(self.gateway.budgets.clone());
         let mut document_errors = self.budgets().await?;
-        let mut compilation = self.compilation(&[]);
+        let mut compilation = self.compilation(&[], None);
         let mut keys = Keys::default();
         keys.apply(compilation.load::<AuthKeys>().await?);
         document_errors.replace_kinds(&[AuthKey::KIND], compilation.errors);
         let (routes, errors) = self.routes().await?;
         document_errors.replace_kinds(RouteSections::KINDS, errors);
         self.log_overridden(&routes);
-        let (guardrails, workflows, errors) = self.workflows().await?;
+        let (guardrails, workflows, errors) = self.workflows(None).await?;
         document_errors.replace_kinds(WorkflowSections::KINDS, errors);
         let initial = (*self.gateway.snapshot()).clone();
         self.publish(Snapshot { revision, keys, routes, guardrails, workflows, document_errors, ..initial });
@@ -130,7 +133,7 @@ impl Refresher {
             snapshot.document_errors.replace_kinds(RouteSections::KINDS, errors);
         }
         if changed(WorkflowSections::KINDS) {
-            let (guardrails, workflows, errors) = self.workflows().await?;
+            let (guardrails, workflows, errors) = self.workflows(None).await?;
             (snapshot.guardrails, snapshot.workflows) = (guardrails, workflows);
             snapshot.document_errors.replace_kinds(WorkflowSections::KINDS, errors);
         }
@@ -147,9 +150,13 @@ impl Refresher {
         self.gateway.snapshot.store(Arc::new(Snapshot { compiled_at, ..snapshot }));
     }
 
-    fn compilation<'a>(&'a self, off: &'a [&'static str]) -> Compilation<'a> {
+    fn compilation<'a>(
+        &'a self,
+        off: &'a [&'static str],
+        proposed: Option<&'a ProposedDocuments>,
+    ) -> Compilation<'a> {
         let (documents, at) = (self.store.documents(), self.gateway.clock.now());
-        Compilation { documents, at, off, errors: DocumentErrors::default() }
+        Compilation { documents, at, off, proposed, errors: DocumentErrors::default() }
     }
 
     /// Compiles changed keys again. A deleted key has no values, nor has one that does not compile.
@@ -175,7 +182,7 @@ impl Refresher {
         if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
             return Ok(DocumentErrors::default());
         }
-        let mut compilation = self.compilation(&[]);
+        let mut compilation = self.compilation(&[], None);
         let BudgetSections { budgets, mut settings } = BudgetSections::load(&mut compilation).await?;
         let settings = settings.remove(budget_settings::NAME).unwrap_or_default();
         let rules = Rules::compile(&self.fixed().budgets, budgets.into_values(), settings);
@@ -183,9 +190,13 @@ impl Refresher {
         Ok(compilation.errors)
     }
 
-    /// Compiles guardrails and workflows, and returns the documents that do not compile.
-    async fn workflows(&self) -> Result<(Arc<Guardrails>, Arc<Workflows>, DocumentErrors), StoreError> {
-        let mut compilation = self.compilation(&[]);
+    /// Compiles guardrails and workflows, with proposed documents if there are any, and returns the documents that do not
+    /// compile.
+    async fn workflows(
+        &self,
+        proposed: Option<&ProposedDocuments>,
+    ) -> Result<(Arc<Guardrails>, Arc<Workflows>, DocumentErrors), StoreError> {
+        let mut compilation = self.compilation(&[], proposed);
         let sections = WorkflowSections::load(&mut compilation).await?;
         let WorkflowSections { versions, activations, guardrails } = sections;
         let guardrails = Guardrails::new(guardrails);

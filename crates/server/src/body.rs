@@ -53,6 +53,12 @@ impl FromRequest<Arc<App>> for Patch {
     }
 }
 
+impl From<Map<String, Value>> for Patch {
+    fn from(members: Map<String, Value>) -> Self {
+        Self(members)
+    }
+}
+
 impl Patch {
     /// Merges the sent members into the stored document. Read-only members of the view are ignored.
     pub fn over<T: DeserializeOwned>(

@@ -122,6 +122,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))
         .routes(routes!(explain::create))
+        .routes(routes!(explain::replay::create))
         .routes(routes!(runtime::status))
         .routes(routes!(openapi_document::serve))
 }

@@ -157,7 +157,7 @@ fn state(stored: &Stored<AuthKey>, now: Timestamp) -> String {
 }
 
 /// Replaces control characters: a name must not send escape sequences to the terminal of the user who lists keys.
-fn printable(name: &str) -> String {
+pub(super) fn printable(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 

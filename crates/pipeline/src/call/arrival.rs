@@ -8,6 +8,8 @@ use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use http::{HeaderMap, HeaderValue};
 
+/// A request without its body.
+#[derive(Clone)]
 pub struct Arrival {
     pub request_id: RequestId,
     pub at: Timestamp,

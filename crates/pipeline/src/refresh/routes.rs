@@ -10,35 +10,65 @@ use egress::Trust;
 use store::StoreError;
 
 use super::Refresher;
+use super::proposal::ProposedDocuments;
 use super::sections::RouteSections;
+use crate::routing::health::HealthRegistry;
 use crate::routing::names::Names;
 use crate::routing::routes::prices::Prices;
 use crate::routing::routes::{self, Routes};
 use crate::services::audit::Scrubber;
+use crate::services::metrics::Metrics;
 use crate::snapshot::document_errors::DocumentErrors;
+
+/// The live state of targets, which outlives the routes.
+struct TargetState<'a> {
+    metrics: &'a Metrics,
+    health: &'a HealthRegistry,
+}
 
 impl Refresher {
     /// Compiles the routes, and returns the documents that do not compile.
     pub(super) async fn routes(&self) -> Result<(Arc<Routes>, DocumentErrors), StoreError> {
-        let off: &[&str] = if self.fixed().combos { &[] } else { &[Combo::KIND] };
-        let mut compilation = self.compilation(off);
-        let sections = RouteSections::load(&mut compilation).await?;
-        Ok((Arc::new(self.link(sections)), compilation.errors))
+        let (sections, errors) = self.load_routes(None).await?;
+        let gateway = &self.gateway;
+        let targets = TargetState { metrics: &gateway.metrics, health: &gateway.target_health };
+        Ok((Arc::new(self.link(sections, &targets)), errors))
     }
 
-    fn link(&self, sections: RouteSections) -> Routes {
+    /// Compiles the routes with proposed documents. The state of targets is read and not changed.
+    pub(super) async fn proposed_routes(
+        &self,
+        proposed: &ProposedDocuments,
+    ) -> Result<(Arc<Routes>, DocumentErrors), StoreError> {
+        let (sections, errors) = self.load_routes(Some(proposed)).await?;
+        let (metrics, health) = (Metrics::default(), self.gateway.target_health.detached());
+        let targets = TargetState { metrics: &metrics, health: &health };
+        Ok((Arc::new(self.link(sections, &targets)), errors))
+    }
+
+    async fn load_routes(
+        &self,
+        proposed: Option<&ProposedDocuments>,
+    ) -> Result<(RouteSections, DocumentErrors), StoreError> {
+        let off: &[&str] = if self.fixed().combos { &[] } else { &[Combo::KIND] };
+        let mut compilation = self.compilation(off, proposed);
+        let sections = RouteSections::load(&mut compilation).await?;
+        Ok((sections, compilation.errors))
+    }
+
+    fn link(&self, sections: RouteSections, targets: &TargetState<'_>) -> Routes {
         let RouteSections { providers, model_overrides, model_prices, pools, combos, aliases } = sections;
         let providers = self.merge(providers);
         let before = self.gateway.snapshot();
-        self.forget_moved(&providers, &before.routes);
+        forget_moved(&providers, &before.routes, targets);
         let inputs = routes::CompileInputs {
             listings: &self.inventory.listings(),
             overrides: &model_overrides,
             prices: Arc::new(Prices::new(model_prices)),
             egress: &self.gateway.egress,
             trust: &|source| self.trust(source),
-            metrics: &self.gateway.metrics,
-            health: &self.gateway.target_health,
+            metrics: targets.metrics,
+            health: targets.health,
         };
         let mut routes = routes::compile(&providers, &inputs);
         routes.names = Names::compile(
@@ -49,19 +79,6 @@ impl Refresher {
         );
         routes.scrubber = Scrubber::of(&self.fixed().secrets, providers.iter().map(|(provider, _)| provider));
         routes
-    }
-
-    /// Discards health and metrics of providers whose address or credential has changed.
-    fn forget_moved(&self, providers: &[(Provider, ProviderSource)], before: &Routes) {
-        for (provider, _) in providers {
-            let known = before.instances.get(&provider.name).map(|instance| &instance.provider);
-            let moved =
-                |known: &Provider| known.base_url != provider.base_url || known.api_key != provider.api_key;
-            if known.is_some_and(moved) {
-                self.gateway.target_health.forget(&provider.name);
-                self.gateway.metrics.forget(&provider.name);
-            }
-        }
     }
 
     /// Merges stored and configured providers; stored ones override configured ones of the same name.
@@ -94,6 +111,19 @@ impl Refresher {
                 allow_private: self.fixed().allow_private,
                 loopback_listener: self.fixed().loopback_listener,
             },
+        }
+    }
+}
+
+/// Discards health and metrics of providers whose address or credential has changed.
+fn forget_moved(providers: &[(Provider, ProviderSource)], before: &Routes, targets: &TargetState<'_>) {
+    for (provider, _) in providers {
+        let known = before.instances.get(&provider.name).map(|instance| &instance.provider);
+        let moved =
+            |known: &Provider| known.base_url != provider.base_url || known.api_key != provider.api_key;
+        if known.is_some_and(moved) {
+            targets.health.forget(&provider.name);
+            targets.metrics.forget(&provider.name);
         }
     }
 }

@@ -22,6 +22,7 @@ use domain::resources::pool::Pool;
 use domain::resources::workflow::Workflow;
 use store::{Documents, StoreError};
 
+use super::proposal::ProposedDocuments;
 use crate::snapshot::document_errors::DocumentErrors;
 use crate::snapshot::section::{self, Section};
 use as_stored::AsStored;
@@ -34,16 +35,23 @@ pub struct Compilation<'a> {
     pub at: Timestamp,
     /// Kinds of documents whose feature is off; they are not read.
     pub off: &'a [&'static str],
+    /// Documents that are laid over those in storage.
+    pub proposed: Option<&'a ProposedDocuments>,
     pub errors: DocumentErrors,
 }
 
 impl Compilation<'_> {
     /// The compiled documents of a kind, by name.
     pub async fn load<S: Section>(&mut self) -> Result<BTreeMap<String, S::Compiled>, StoreError> {
-        if self.off.contains(&section::kind::<S>()) {
+        let kind = section::kind::<S>();
+        if self.off.contains(&kind) {
             return Ok(BTreeMap::new());
         }
-        let documents = self.documents.raw(section::kind::<S>()).await?;
+        let stored = self.documents.raw(kind).await?;
+        let documents = match self.proposed {
+            Some(proposed) => proposed.lay_over(kind, stored, self.at),
+            None => stored,
+        };
         Ok(section::compile::<S>(documents, self.at, &mut self.errors).collect())
     }
 }

@@ -37,6 +37,7 @@ pub async fn explained(world: &World, call: &Call) -> Value {
         body: call.body.clone(),
         principal,
         asker: Principal::Master,
+        is_replay: false,
     };
     let before = gateway.console.last_id();
     let in_flight = gateway.metrics.in_flight.get();

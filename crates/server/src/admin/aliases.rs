@@ -57,6 +57,12 @@ impl Served for Alias {
         }
     }
 
+    fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
+        let body: AliasBody = patch.over(known, &record::TIMES)?;
+        let name = record::name("name", body.name, name.to_owned())?;
+        Ok(Self { name, target: body.target, description: body.description.unwrap_or_default() })
+    }
+
     fn check(&self, names: &Names) -> Result<(), Fault> {
         names.free(Self::KIND, &self.name)?;
         if names.aliases.contains_key(&self.target) {
@@ -126,12 +132,7 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    let edit = |known: Option<&Alias>| {
-        let body: AliasBody = patch.over(known, &record::TIMES)?;
-        let name = record::name("name", body.name, name.clone())?;
-        Ok(Alias { name, target: body.target, description: body.description.unwrap_or_default() })
-    };
-    crud::replace(&app, authorized.principal.actor(), &name, &headers, edit).await
+    crud::replace::<Alias>(&app, authorized.principal.actor(), &name, &headers, &patch).await
 }
 
 /// Delete an alias.

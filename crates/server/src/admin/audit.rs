@@ -90,7 +90,8 @@ pub struct ConversationView {
     pub entries: Vec<AuditEntryView>,
 }
 
-fn enabled(app: &App) -> Result<(), Fault> {
+/// Refuses requests while the audit log is off.
+pub(super) fn enabled(app: &App) -> Result<(), Fault> {
     if app.gateway.policy.audit.enabled {
         return Ok(());
     }

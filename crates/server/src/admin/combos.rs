@@ -103,6 +103,19 @@ impl Served for Combo {
         }
     }
 
+    fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
+        let mut patch = patch.clone();
+        ["models", "targets"].iter().for_each(|alias| patch.rename(alias, "selectors"));
+        let mut body: ComboBody = patch.over(known, &["id", "created_at", "updated_at"])?;
+        let name = record::name("name", body.name.take(), name.to_owned())?;
+        let mut combo = body.combo(name);
+        // Unless weights were sent, drops those of removed selectors.
+        if patch.sent("weights").is_none() {
+            combo.weights.retain(|selector, _| combo.selectors.contains(selector));
+        }
+        Ok(combo)
+    }
+
     fn check(&self, names: &Names) -> Result<(), Fault> {
         names.free(Self::KIND, &self.name)?;
         apart(self, names)?;
@@ -132,7 +145,7 @@ fn apart(combo: &Combo, names: &Names) -> Result<(), Fault> {
 }
 
 /// Rejects changes while combos are disabled; stored ones can still be read.
-fn switched_on(app: &App) -> Result<(), Fault> {
+pub(super) fn switched_on(app: &App) -> Result<(), Fault> {
     if app.config.combos_enabled {
         return Ok(());
     }
@@ -195,21 +208,10 @@ pub async fn replace(
     authorized: Authorized<Write<Combos>>,
     Named(id): Named,
     headers: HeaderMap,
-    mut patch: Patch,
+    patch: Patch,
 ) -> Result<Response, Problem> {
     switched_on(&app)?;
-    ["models", "targets"].iter().for_each(|alias| patch.rename(alias, "selectors"));
-    let edit = |known: Option<&Combo>| {
-        let mut body: ComboBody = patch.over(known, &["id", "created_at", "updated_at"])?;
-        let name = record::name("name", body.name.take(), id.clone())?;
-        let mut combo = body.combo(name);
-        // Unless weights were sent, drops those of removed selectors.
-        if patch.sent("weights").is_none() {
-            combo.weights.retain(|selector, _| combo.selectors.contains(selector));
-        }
-        Ok(combo)
-    };
-    crud::replace(&app, authorized.principal.actor(), &id, &headers, edit).await
+    crud::replace::<Combo>(&app, authorized.principal.actor(), &id, &headers, &patch).await
 }
 
 /// Delete a combo.

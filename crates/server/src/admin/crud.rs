@@ -12,6 +12,7 @@ use store::{Collection, StoreError, Stored, Write as Writing};
 use super::names::Names;
 use super::record;
 use crate::App;
+use crate::body::Patch;
 use crate::fault::Problem;
 use crate::query::Pairs;
 
@@ -21,6 +22,9 @@ pub trait Served: Resource {
     const TITLE: &'static str;
 
     fn view(stored: Stored<Self>, app: &App) -> Self::View;
+
+    /// The document that a PUT asks for: the members that were sent, over the stored ones.
+    fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault>;
 
     /// Checks the constraints that depend on other documents.
     fn check(&self, names: &Names) -> Result<(), Fault>;
@@ -75,19 +79,19 @@ pub async fn create<T: Served>(app: &App, actor: &str, value: T) -> Result<Respo
 /// Number of retries of a change that loses a race against another replica.
 const ATTEMPTS: usize = 5;
 
-/// Updates or creates a document: `edit` gets the stored one, or `None` if there is none or it cannot be read.
+/// Updates or creates a document. One that cannot be read is replaced.
 pub async fn replace<T: Served>(
     app: &App,
     actor: &str,
     name: &str,
     headers: &HeaderMap,
-    edit: impl Fn(Option<&T>) -> Result<T, Fault>,
+    patch: &Patch,
 ) -> Result<Response, Problem> {
     let _turn = app.naming.lock().await;
     for _ in 0..ATTEMPTS {
         let exists = app.refresher.store().documents().find(T::KIND, name).await?.is_some();
         let known = collection::<T>(app).get_readable(name).await?;
-        let value = edit(known.as_ref().map(|known| &known.value))?;
+        let value = T::edited(name, known.as_ref().map(|known| &known.value), patch)?;
         value.validate()?;
         value.check(&Names::load(app).await?)?;
         let etag = known.as_ref().map(Stored::etag);

@@ -1,6 +1,7 @@
 //! `POST /admin/api/v1/explain`: explains the routing, cost and limits of a request without sending it.
 
 mod explained_request;
+pub mod replay;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -82,9 +83,7 @@ pub(super) async fn explain(
         Some(id) => named(&snapshot, &asker, id)?,
     };
     let headers = headers(&request.headers)?;
-    let gateway = &app.gateway;
-    let request_id = RequestId::accept(headers.get(REQUEST_ID))
-        .unwrap_or_else(|| RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy)));
+    let request_id = request_id(app, headers.get(REQUEST_ID));
     let path = request.path.as_deref().unwrap_or(chat::PATH);
     let ExplainedRequest { endpoint, addressed, mut parts } =
         explained_request::find(path, &app.config.base_path)?;
@@ -93,12 +92,29 @@ pub(super) async fn explain(
         call::arrival(app, RequestContext { request_id, slot: None, ..context }, parts, endpoint);
     arrival.addressed = addressed;
     let body = Bytes::from(String::from(Box::<str>::from(request.body)));
-    let question = ExplanationRequest { arrival, body, principal, asker };
+    let question = ExplanationRequest { arrival, body, principal, asker, is_replay: false };
+    run(app, &snapshot, question).await
+}
+
+/// The id that a client sent, or a new one.
+fn request_id(app: &App, sent: Option<&HeaderValue>) -> RequestId {
+    let gateway = &app.gateway;
+    let new = || RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy));
+    RequestId::accept(sent).unwrap_or_else(new)
+}
+
+/// Runs an explanation; with a large body, on a worker thread.
+async fn run(
+    app: &Arc<App>,
+    snapshot: &Arc<Snapshot>,
+    question: ExplanationRequest,
+) -> Result<Explanation, Fault> {
+    let gateway = &app.gateway;
     if question.body.len() < LARGE_BODY {
-        return pipeline::explain::explain(gateway, &snapshot, question).await;
+        return pipeline::explain::explain(gateway, snapshot, question).await;
     }
     // Preparing a large body for every target takes too long for a thread that serves connections.
-    let (runtime, explained) = (tokio::runtime::Handle::current(), app.clone());
+    let (runtime, explained, snapshot) = (tokio::runtime::Handle::current(), app.clone(), snapshot.clone());
     let explain =
         move || runtime.block_on(pipeline::explain::explain(&explained.gateway, &snapshot, question));
     gateway.body_work.run(&gateway.tasks, explain).await?

@@ -82,6 +82,12 @@ impl Served for Guardrail {
         }
     }
 
+    fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
+        let mut body = GuardrailBody::over(known, patch)?;
+        let name = record::name("name", body.name.take(), name.to_owned())?;
+        body.guardrail(name, known)
+    }
+
     /// Refuses patterns and kinds that do not compile. Names of guardrails are not names of models.
     fn check(&self, _: &Names) -> Result<(), Fault> {
         CompiledGuardrail::compile(self.clone()).map(drop).map_err(Fault::from)
@@ -150,16 +156,11 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    let edit = |known: Option<&Guardrail>| {
-        let mut body = GuardrailBody::over(known, &patch)?;
-        let name = record::name("name", body.name.take(), name.clone())?;
-        let guardrail = body.guardrail(name, known)?;
-        if let GuardrailConfig::Webhook(webhook) = &guardrail.config {
-            webhooks::check("config.url", &webhook.url, &app.gateway.egress, app.gateway.admin_trust)?;
-        }
-        Ok(guardrail)
-    };
-    crud::replace(&app, authorized.principal.actor(), &name, &headers, edit).await
+    // Only a webhook has one.
+    if let Some(url) = patch.sent("config").and_then(|config| config.get("url")).and_then(Value::as_str) {
+        webhooks::check("config.url", url, &app.gateway.egress, app.gateway.admin_trust)?;
+    }
+    crud::replace::<Guardrail>(&app, authorized.principal.actor(), &name, &headers, &patch).await
 }
 
 /// Delete a guardrail. Refused while a workflow in force refers to it.

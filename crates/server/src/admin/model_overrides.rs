@@ -85,6 +85,12 @@ impl Served for ModelOverride {
         }
     }
 
+    fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
+        let mut body: OverrideBody = patch.over(known, &record::TIMES)?;
+        let selector = record::name("selector", body.selector.take(), name.to_owned())?;
+        body.document(selector)
+    }
+
     /// Checks the provider only: a model that no provider lists yet can be disabled in advance.
     fn check(&self, names: &Names) -> Result<(), Fault> {
         let provider = self.selector.split_once('/').map_or(&*self.selector, |(provider, _)| provider);
@@ -141,12 +147,7 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    let edit = |known: Option<&ModelOverride>| {
-        let mut body: OverrideBody = patch.over(known, &record::TIMES)?;
-        let selector = record::name("selector", body.selector.take(), selector.clone())?;
-        body.document(selector)
-    };
-    crud::replace(&app, authorized.principal.actor(), &selector, &headers, edit).await
+    crud::replace::<ModelOverride>(&app, authorized.principal.actor(), &selector, &headers, &patch).await
 }
 
 /// Delete an override: the provider's and the catalogue's values apply again.

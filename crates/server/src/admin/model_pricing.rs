@@ -38,6 +38,16 @@ impl Served for ModelPrice {
         view::show(&app.gateway.snapshot().routes, &stored.value.selector)
     }
 
+    fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
+        // The view shows the operator's price in `override`; its members may be sent there.
+        let mut patch = patch.clone();
+        patch.flatten("override");
+        let mut body: Self = patch.over(known, &["source", "base", "effective"])?;
+        let sent = Some(body.selector).filter(|sent| !sent.is_empty());
+        body.selector = record::name("selector", sent, name.to_owned())?;
+        Ok(body)
+    }
+
     /// Checks the provider and completeness only: a model that no provider lists yet can have a price.
     fn check(&self, names: &Names) -> Result<(), Fault> {
         let (provider, _) = self.selector.split_once('/').unwrap_or((&self.selector, ""));
@@ -123,17 +133,9 @@ pub async fn replace(
     authorized: Authorized<Write<ModelPricing>>,
     Named(selector): Named,
     headers: HeaderMap,
-    mut patch: Patch,
+    patch: Patch,
 ) -> Result<Response, Problem> {
-    // The view shows the operator's price in `override`; its members may be sent there.
-    patch.flatten("override");
-    let edit = |known: Option<&ModelPrice>| {
-        let mut body: ModelPrice = patch.over(known, &["source", "base", "effective"])?;
-        let sent = Some(body.selector).filter(|sent| !sent.is_empty());
-        body.selector = record::name("selector", sent, selector.clone())?;
-        Ok(body)
-    };
-    crud::replace(&app, authorized.principal.actor(), &selector, &headers, edit).await
+    crud::replace::<ModelPrice>(&app, authorized.principal.actor(), &selector, &headers, &patch).await
 }
 
 /// Delete the operator's price: the catalogue's price, if any, applies again.

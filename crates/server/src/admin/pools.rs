@@ -103,6 +103,17 @@ impl Served for Pool {
         }
     }
 
+    fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
+        let mut body: PoolBody = patch.over(known, &["members_status", "created_at", "updated_at"])?;
+        let name = record::name("name", body.name.take(), name.to_owned())?;
+        let mut pool = body.pool(name);
+        // Unless weights were sent, drops those of removed members.
+        if patch.sent("weights").is_none() {
+            pool.weights.retain(|member, _| pool.members.contains(member));
+        }
+        Ok(pool)
+    }
+
     fn check(&self, names: &Names) -> Result<(), Fault> {
         names.free(Self::KIND, &self.name)?;
         let mut members = self.members.iter().enumerate();
@@ -177,17 +188,7 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    let edit = |known: Option<&Pool>| {
-        let mut body: PoolBody = patch.over(known, &["members_status", "created_at", "updated_at"])?;
-        let name = record::name("name", body.name.take(), name.clone())?;
-        let mut pool = body.pool(name);
-        // Unless weights were sent, drops those of removed members.
-        if patch.sent("weights").is_none() {
-            pool.weights.retain(|member, _| pool.members.contains(member));
-        }
-        Ok(pool)
-    };
-    crud::replace(&app, authorized.principal.actor(), &name, &headers, edit).await
+    crud::replace::<Pool>(&app, authorized.principal.actor(), &name, &headers, &patch).await
 }
 
 /// Delete a pool.

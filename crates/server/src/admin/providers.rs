@@ -125,14 +125,19 @@ pub async fn replace(
     patch: Patch,
 ) -> Result<Response, Problem> {
     let _turn = app.naming.lock().await;
-    let known = configured(&app, &name);
-    let stored = known.as_ref().map(|known| &known.provider);
-    let mut body = ProviderBody::over(stored, &patch)?;
-    body.name = Some(record::name("name", body.name.take(), name)?);
-    let provider = body.provider(stored)?;
-    let status = if known.is_some() { StatusCode::OK } else { StatusCode::CREATED };
+    let status = if configured(&app, &name).is_some() { StatusCode::OK } else { StatusCode::CREATED };
+    let provider = edited(&app, &name, &patch)?;
     write(&app, authorized.principal.actor(), provider, Writing::Upsert, record::if_match(&headers), status)
         .await
+}
+
+/// The instance that a PUT asks for: the members that were sent, over those in force.
+pub(super) fn edited(app: &App, name: &str, patch: &Patch) -> Result<Provider, Fault> {
+    let known = configured(app, name);
+    let stored = known.as_ref().map(|known| &known.provider);
+    let mut body = ProviderBody::over(stored, patch)?;
+    body.name = Some(record::name("name", body.name.take(), name.to_owned())?);
+    body.provider(stored)
 }
 
 /// The instance in the current snapshot. Read after the `naming` lock is acquired, so that a waiting request does not
@@ -163,7 +168,7 @@ async fn write(
 }
 
 /// Rejects an address that the egress policy forbids when it is configured, not when it is first used.
-fn judge_address(app: &App, provider: &Provider) -> Result<(), Fault> {
+pub(super) fn judge_address(app: &App, provider: &Provider) -> Result<(), Fault> {
     if provider.base_url.is_empty() {
         return Ok(());
     }

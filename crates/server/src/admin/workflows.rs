@@ -19,6 +19,7 @@ use domain::resources::workflow::{
 };
 use domain::user_path::UserPath;
 use http::{HeaderMap, StatusCode};
+use pipeline::routing::routes::Routes;
 use serde::{Deserialize, Serialize};
 use store::Write as Writing;
 use utoipa::ToSchema;
@@ -219,7 +220,7 @@ pub async fn create(
         created_by: actor.to_owned(),
     };
     workflow.validate()?;
-    check_provider(&app, &workflow.scope)?;
+    check_provider(&app.gateway.snapshot().routes, &workflow.scope)?;
     // Held until the activation refers to the guardrails: they cannot be deleted then.
     let _turn = app.naming.lock().await;
     references::check(&app, &workflow.workflow_payload).await?;
@@ -233,13 +234,12 @@ pub async fn create(
 }
 
 /// Rejects the scope of a provider that does not exist: no call would match it.
-fn check_provider(app: &App, scope: &WorkflowScope) -> Result<(), Fault> {
-    let snapshot = app.gateway.snapshot();
+pub(super) fn check_provider(routes: &Routes, scope: &WorkflowScope) -> Result<(), Fault> {
     let Some(name) = &scope.scope_provider_name else { return Ok(()) };
-    if snapshot.routes.instances.contains_key(name) {
+    if routes.instances.contains_key(name) {
         return Ok(());
     }
-    let hint = nearest::hint(name, snapshot.routes.instances.keys().map(String::as_str));
+    let hint = nearest::hint(name, routes.instances.keys().map(String::as_str));
     let message = format!("There is no provider '{name}'.{hint}");
     Err(fault::invalid_parameter("scope.scope_provider_name", message))
 }

@@ -224,6 +224,7 @@ impl Outside {
             "/admin/api/v1/explain" => {
                 json!({"body": {"model": "openai/text", "messages": []}, "as_key_id": self.key_id})
             }
+            "/admin/api/v1/explain/replay" => json!({"changes": []}),
             _ => json!({}),
         }
     }

@@ -49,14 +49,42 @@ impl Audit {
             (Some(_), Some(_)) => self.stretch(filter, sort, after).await?,
             _ => first,
         };
+        let truncated = stretch.edge.is_some();
+        let (entries, next) = self.slice(stretch, sort, limit, offset, after).await?;
+        let next = next.filter(|_| sort.is_by_time());
+        Ok(AuditPage { entries, total, total_is_exact, truncated, next })
+    }
+
+    /// The newest entries before a position, and the position of the next ones. Unlike a page, they are not counted.
+    pub async fn newest(
+        &self,
+        filter: &AuditFilter,
+        limit: i64,
+        before: Option<&AuditCursor>,
+    ) -> Result<(Vec<AuditEntry>, Option<AuditCursor>), StoreError> {
+        let sort = AuditSort::Newest;
+        let stretch = match filter.is_unindexed() {
+            true => self.stretch(filter, sort, before).await?,
+            false => ScanRange::whole(filter),
+        };
+        self.slice(stretch, sort, limit, 0, before).await
+    }
+
+    /// The entries of a part of the period, and the position after them: that of the last one, or where the examination
+    /// ended, so that the whole period can be reached.
+    async fn slice(
+        &self,
+        stretch: ScanRange,
+        sort: AuditSort,
+        limit: i64,
+        offset: i64,
+        after: Option<&AuditCursor>,
+    ) -> Result<(Vec<AuditEntry>, Option<AuditCursor>), StoreError> {
         let mut entries = self.select(&stretch.filter, sort, limit + 1, offset, after).await?;
         let more = entries.len() as i64 > limit;
         entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        let truncated = stretch.edge.is_some();
-        // After the last entry, or where the examination ended, so that the whole period can be reached.
         let next = if more { entries.last().map(AuditCursor::of) } else { stretch.edge };
-        let next = next.filter(|_| sort.is_by_time());
-        Ok(AuditPage { entries, total, total_is_exact, truncated, next })
+        Ok((entries, next))
     }
 
     pub async fn find(&self, id: &str) -> Result<Option<AuditEntry>, StoreError> {

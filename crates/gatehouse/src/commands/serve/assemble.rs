@@ -388,7 +388,8 @@ fn open_journal(
         .map_err(|error| format!("The journal in {} cannot be opened: {error}", directory.display()))
 }
 
-fn egress_config(settings: &Settings) -> EgressConfig {
+/// The settings of outgoing connections.
+pub fn egress_config(settings: &Settings) -> EgressConfig {
     let reveal = |secret: &Option<Secret>| secret.as_ref().map(|secret| secret.reveal().to_owned());
     EgressConfig {
         connect_timeout: settings.upstream.connect_timeout,

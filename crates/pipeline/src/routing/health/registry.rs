@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use super::Health;
+use super::{BreakerRules, Health};
 
 /// Number of unlisted models above which unused entries are evicted. Their names come from clients.
 const MOST_UNLISTED: usize = 1000;
@@ -18,6 +18,8 @@ pub struct HealthRegistry(Mutex<HashMap<String, Arc<InstanceHealth>>>);
 pub struct InstanceHealth {
     listed: Mutex<HashMap<String, Arc<Health>>>,
     unlisted: Mutex<HashMap<String, Arc<Health>>>,
+    /// Whether it belongs to routes that are not put in force.
+    is_detached: bool,
 }
 
 impl HealthRegistry {
@@ -30,9 +32,33 @@ impl HealthRegistry {
     pub fn forget(&self, provider: &str) {
         self.0.lock().remove(provider);
     }
+
+    /// A registry for routes that are compiled and not put in force. It shows the current health of the same targets;
+    /// what it adds or forgets has no effect on this registry.
+    pub fn detached(&self) -> Self {
+        let instances = self.0.lock();
+        let copies = instances.iter().map(|(name, health)| (name.clone(), Arc::new(health.detached())));
+        Self(Mutex::new(copies.collect()))
+    }
 }
 
 impl InstanceHealth {
+    fn detached(&self) -> Self {
+        Self {
+            listed: Mutex::new(self.listed.lock().clone()),
+            unlisted: Mutex::new(self.unlisted.lock().clone()),
+            is_detached: true,
+        }
+    }
+
+    /// Applies the rules of the circuit breaker to the health of a model. A detached registry shares that health with
+    /// the routes in force, and leaves their rules.
+    pub fn apply_rules(&self, health: &Health, rules: BreakerRules) {
+        if !self.is_detached {
+            health.settings(rules);
+        }
+    }
+
     /// The health of a listed model, created on first use. Their names come from inventories, so the set is bounded.
     pub fn listed(&self, model: &str) -> Arc<Health> {
         self.listed.lock().entry(model.to_owned()).or_default().clone()

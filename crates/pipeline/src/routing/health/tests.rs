@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Admission, Availability, BreakerRules, BreakerState, Health, Transition};
+use super::{Admission, Availability, BreakerRules, BreakerState, Health, HealthRegistry, Transition};
 
 const FIRST_BYTE: Duration = Duration::from_millis(200);
 
@@ -366,4 +366,20 @@ proptest! {
         // The probe is never lost: after all waits, the target is ready or the probe is free.
         prop_assert!(health.availability(now + at(1000)).admits());
     }
+}
+
+#[test]
+fn a_detached_registry_shows_the_health_of_targets_and_changes_nothing() {
+    let registry = HealthRegistry::default();
+    let health = registry.instance("a").listed("m");
+    let detached = registry.detached();
+    assert!(Arc::ptr_eq(&detached.instance("a").listed("m"), &health));
+    let strict = BreakerRules { failures: 1, ..BreakerRules::default() };
+    detached.instance("a").apply_rules(&health, strict);
+    fail(&health, at(1));
+    assert!(health.availability(at(1)).admits(), "the rules in force need five failures");
+    detached.forget("a");
+    detached.instance("a").listed("other");
+    assert!(Arc::ptr_eq(&registry.instance("a").listed("m"), &health));
+    assert!(!Arc::ptr_eq(&detached.instance("a").listed("m"), &health));
 }

@@ -130,7 +130,7 @@ fn deployment(
     };
     let header =
         |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
-    health.settings(core.limits.breaker);
+    core.health.apply_rules(&health, core.limits.breaker);
     let known = catalog::facts(&provider.provider_type, model);
     let (facts, access) = match core.overrides.find(model) {
         None => (known.map(Cow::Borrowed), None),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Response;
-use domain::fault;
+use domain::fault::{self, Fault};
 use domain::resources::guardrail::{Direction, Guardrail, GuardrailMode, GuardrailType};
 use domain::resources::workflow::{Workflow, WorkflowPayload};
 use serde::Serialize;
@@ -65,12 +65,18 @@ pub(super) async fn stored_guardrails(app: &App) -> Result<BTreeMap<String, Guar
 /// Refuses a new version that refers to guardrails which do not exist.
 pub(super) async fn check(app: &App, payload: &WorkflowPayload) -> Result<(), Problem> {
     let stored = stored_guardrails(app).await?;
+    let names: Vec<&str> = stored.keys().map(String::as_str).collect();
+    Ok(check_names(payload, &names)?)
+}
+
+/// Refuses references to guardrails that are not among the known names.
+pub fn check_names(payload: &WorkflowPayload, known: &[&str]) -> Result<(), Fault> {
     for (index, step) in payload.guardrails.iter().enumerate() {
-        if !stored.contains_key(&step.reference) {
-            let hint = nearest::hint(&step.reference, stored.keys().map(String::as_str));
+        if !known.contains(&step.reference.as_str()) {
+            let hint = nearest::hint(&step.reference, known.iter().copied());
             let message = format!("There is no guardrail '{}'.{hint}", step.reference);
             let param = format!("workflow_payload.guardrails[{index}].ref");
-            return Err(fault::invalid_parameter(param, message).into());
+            return Err(fault::invalid_parameter(param, message));
         }
     }
     Ok(())
@@ -79,18 +85,23 @@ pub(super) async fn check(app: &App, payload: &WorkflowPayload) -> Result<(), Pr
 /// Refuses to put a version in force whose guardrails no longer exist.
 pub(super) async fn check_activated(app: &App, workflow: &Workflow) -> Result<(), Problem> {
     let stored = stored_guardrails(app).await?;
-    let steps = workflow.workflow_payload.guardrails.iter();
-    let missing: Vec<String> = steps
-        .filter(|step| !stored.contains_key(&step.reference))
-        .map(|step| format!("'{}'", step.reference))
-        .collect();
+    let names = workflow.workflow_payload.guardrails.iter().map(|step| &*step.reference);
+    Ok(check_existing(&workflow.id, names, |name| stored.contains_key(name))?)
+}
+
+/// Refuses a version if one of its guardrails does not exist any more.
+pub fn check_existing<'a>(
+    id: &str,
+    names: impl Iterator<Item = &'a str>,
+    exists: impl Fn(&str) -> bool,
+) -> Result<(), Fault> {
+    let missing: Vec<String> = names.filter(|name| !exists(name)).map(|name| format!("'{name}'")).collect();
     if missing.is_empty() {
         return Ok(());
     }
     let message = format!(
-        "The version '{}' refers to guardrails that no longer exist: {}. Create them again, or a new version.",
-        workflow.id,
+        "The version '{id}' refers to guardrails that no longer exist: {}. Create them again, or a new version.",
         missing.join(", ")
     );
-    Err(fault::conflict(message).into())
+    Err(fault::conflict(message))
 }

@@ -23,7 +23,7 @@ fn logging() -> TestSettings {
 }
 
 /// The audit log, oldest first, once it has exactly `count` entries.
-async fn entries(app: &TestApp, count: usize) -> Vec<Value> {
+pub(super) async fn entries(app: &TestApp, count: usize) -> Vec<Value> {
     let deadline = app.clock.tick() + Duration::from_secs(10);
     loop {
         app.drain().await.unwrap();

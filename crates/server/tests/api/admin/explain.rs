@@ -1,5 +1,7 @@
 //! `/admin/api/v1/explain`.
 
+mod replay;
+
 use domain::resources::Resource;
 use domain::resources::pool::Pool;
 use pipeline::policy::Policy;

@@ -82,7 +82,7 @@ async fn unknown_and_repeated_query_parameters_are_rejected() {
 #[tokio::test]
 async fn unknown_body_fields_name_the_nearest() {
     app::each_with(TestSettings::enterprise, async |app| {
-        let bodies: [(Method, &str, Value, &str, &str); 16] = [
+        let bodies: [(Method, &str, Value, &str, &str); 17] = [
             (Method::POST, "auth-keys", json!({"name": "a", "scpes": []}), "scpes", "Did you mean 'scopes'?"),
             (
                 Method::POST,
@@ -134,6 +134,7 @@ async fn unknown_body_fields_name_the_nearest() {
                 "'daily_reset_hour'",
             ),
             (Method::POST, "explain", json!({"pth": "/v1/chat/completions"}), "pth", "'path'"),
+            (Method::POST, "explain/replay", json!({"changes": [], "limt": 5}), "limt", "'limit'"),
             (
                 Method::POST,
                 "auth-keys",

@@ -52,7 +52,8 @@ async fn answer(
         "/shout" => {
             let messages = asked.lock().unwrap().last().unwrap().1["messages"].clone();
             let messages = messages.as_array().unwrap().iter();
-            let loud = |message: &Value| json!({"content": message["content"].as_str().unwrap().to_uppercase()});
+            let loud =
+                |message: &Value| json!({"content": message["content"].as_str().unwrap().to_uppercase()});
             let loud: Vec<Value> = messages.map(loud).collect();
             json!({"action": "replace", "messages": loud}).to_string().into_response()
         }
@@ -302,7 +303,8 @@ async fn changes_of_a_webhook_and_of_other_guardrails_of_its_step_are_all_made()
 async fn webhooks_of_one_step_cannot_replace_the_same_text() {
     app::each_with(reachable, async |app| {
         let webhook = Webhook::start().await;
-        let ask = |path: &str| json!({"type": "webhook", "config": {"url": format!("{}/{path}", webhook.url)}});
+        let ask =
+            |path: &str| json!({"type": "webhook", "config": {"url": format!("{}/{path}", webhook.url)}});
         guard_in_one_step(&app, &[("one", ask("replace")), ("two", ask("shout"))]).await;
         let refused = CLIENTS[0].ask(&app, "openai/gpt-4.1~text", false).refusal().await;
         assert_eq!((refused.0, &*refused.1), (502, "guardrail_error"));

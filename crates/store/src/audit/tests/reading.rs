@@ -183,8 +183,23 @@ async fn a_filter_reaches_all_of_the_period_however_much_is_between() {
             assert_eq!(seen, ["r001", "r091", "r181", "r271", "r361"]);
             assert!(pages > 5, "{pages}");
         }
+        assert_eq!(newest(&store, &filter).await, ["r361", "r271", "r181", "r091", "r001"]);
+        assert_eq!(newest(&store, &everything()).await.len(), 400);
     })
     .await;
+}
+
+/// The ids of all entries, newest first, read two at a time.
+async fn newest(store: &Store, filter: &AuditFilter) -> Vec<String> {
+    let (mut seen, mut cursor) = (Vec::new(), None);
+    loop {
+        let (entries, next) = store.audit().newest(filter, 2, cursor.as_ref()).await.unwrap();
+        seen.extend(entries.into_iter().map(|entry| entry.id));
+        cursor = next;
+        if cursor.is_none() {
+            return seen;
+        }
+    }
 }
 
 #[tokio::test]

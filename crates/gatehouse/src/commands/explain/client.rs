@@ -1,0 +1,160 @@
+//! The client of the admin API of a running gateway.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::secret::Secret;
+use egress::{Egress, Headers, Outbound, OutboundBody, Trust};
+use serde_json::Value;
+use tokio_util::task::TaskTracker;
+
+use crate::commands::serve::assemble;
+use crate::master_key;
+use crate::settings::Settings;
+use crate::system::SystemClock;
+
+const PATH: &str = "/admin/api/v1/explain";
+const TIMEOUT: Duration = Duration::from_secs(60);
+/// The longest answer: an explanation shows at most 64 KiB of a body, and lists of targets.
+const ANSWER_LIMIT: usize = 32 << 20;
+
+pub struct GatewayClient {
+    egress: Egress,
+    url: String,
+    key: AdminKey,
+}
+
+/// The key for the admin API.
+#[derive(Debug)]
+pub struct AdminKey {
+    pub value: Secret,
+    /// The place that it was read from, for messages.
+    pub origin: String,
+}
+
+impl GatewayClient {
+    pub fn new(settings: &Settings, url: Option<&str>, key_file: Option<&Path>) -> Result<Self, String> {
+        let url = match url {
+            Some(url) => url.trim_end_matches('/').to_owned(),
+            None => own_url(settings)?,
+        };
+        let config = assemble::egress_config(settings);
+        let egress = Egress::new(config, Arc::new(SystemClock), TaskTracker::new())
+            .map_err(|error| format!("The HTTP client cannot be started: {}.", error.reason()))?;
+        Ok(Self { egress, url, key: find_key(settings, key_file)? })
+    }
+
+    /// The explanation of a request, as JSON.
+    pub async fn explain(&self, request: String) -> Result<String, String> {
+        let (status, answer) = match tokio::time::timeout(TIMEOUT, self.post(request)).await {
+            Ok(answer) => answer?,
+            Err(_) => {
+                return Err(format!(
+                    "The gateway at {} did not answer within {} s.",
+                    self.url,
+                    TIMEOUT.as_secs()
+                ));
+            }
+        };
+        if status == 200 { Ok(answer) } else { Err(self.refusal(status, &answer)) }
+    }
+
+    async fn post(&self, body: String) -> Result<(u16, String), String> {
+        let unreachable = |reason: &str| {
+            format!(
+                "The gateway at {} cannot be reached: {reason}. Start it with `gatehouse`, or give its address with --url.",
+                self.url
+            )
+        };
+        let destination = self
+            .egress
+            .destination(&self.url, Trust::Operator)
+            .map_err(|error| format!("{} is not the address of a gateway: {}.", self.url, error.reason()))?;
+        let request = Outbound {
+            destination,
+            method: "POST".parse().map_err(|_| "POST is not a method.")?,
+            path_and_query: PATH.to_owned(),
+            headers: self.headers()?,
+            body: OutboundBody::Parts(vec![body.into()]),
+        };
+        let answer = self.egress.send(request).await.map_err(|error| unreachable(error.reason()))?;
+        let status = answer.status.as_u16();
+        let body = answer.body.collect(ANSWER_LIMIT).await.map_err(|error| unreachable(error.reason()))?;
+        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+    }
+
+    fn headers(&self) -> Result<Headers, String> {
+        let invalid = || format!("The key from {} has characters that no key has.", self.key.origin);
+        let authorization = format!("Bearer {}", self.key.value.reveal()).parse().map_err(|_| invalid())?;
+        let json = "application/json".parse().map_err(|_| invalid())?;
+        let headers = Headers::default()
+            .with("authorization".parse().map_err(|_| invalid())?, authorization)
+            .with("content-type".parse().map_err(|_| invalid())?, json);
+        Ok(headers)
+    }
+
+    /// What happened and what to do, for an answer that is an error.
+    fn refusal(&self, status: u16, answer: &str) -> String {
+        let error = serde_json::from_str::<Value>(answer).map(|answer| answer["error"].clone());
+        let error = error.unwrap_or_default();
+        let (url, message) = (&self.url, error["message"].as_str());
+        match (status, message) {
+            (401, _) => format!(
+                "The gateway at {url} refused the key from {}. Set GATEWAY_MASTER_KEY or --key-file to a key of this gateway.",
+                self.key.origin
+            ),
+            (403, Some(message)) => {
+                format!("{message} The key from {} needs the scope admin:explain:read.", self.key.origin)
+            }
+            // An error about a field is one of this route; without a field, the route itself does not exist.
+            (404, _) if error["param"].is_null() => format!(
+                "There is no admin API at {url}. The address includes BASE_PATH, and ADMIN_ENDPOINTS_ENABLED must not be false."
+            ),
+            (_, Some(message)) => message.to_owned(),
+            (_, None) => format!("{url} answered {status}, and not as a gateway does: check --url."),
+        }
+    }
+}
+
+/// The address at which a gateway with these settings listens.
+pub fn own_url(settings: &Settings) -> Result<String, String> {
+    let server = &settings.server;
+    if server.port == 0 {
+        return Err("PORT is 0, so that the port of the gateway is not known: give its address with --url."
+            .to_owned());
+    }
+    let host = match server.host.trim_matches(['[', ']']) {
+        "0.0.0.0" => "127.0.0.1".to_owned(),
+        "::" => "[::1]".to_owned(),
+        address if address.contains(':') => format!("[{address}]"),
+        name => name.to_owned(),
+    };
+    Ok(format!("http://{host}:{}{}", server.port, server.base_path.0.trim_end_matches('/')))
+}
+
+/// The key in the file that was named, else the master key: the configured one, or the one in the data directory.
+pub fn find_key(settings: &Settings, key_file: Option<&Path>) -> Result<AdminKey, String> {
+    if let Some(file) = key_file {
+        return read_key(file).map_err(|reason| format!("The key file {} {reason}.", file.display()));
+    }
+    if let Some(key) = &settings.server.master_key {
+        return Ok(AdminKey { value: key.clone(), origin: "GATEWAY_MASTER_KEY".to_owned() });
+    }
+    let file = settings.storage.data_dir.join(master_key::FILE);
+    read_key(&file).map_err(|reason| {
+        format!(
+            "There is no key for the gateway: {} {reason}. Set GATEWAY_MASTER_KEY, give --key-file, or run this in the \
+             directory of the gateway.",
+            file.display()
+        )
+    })
+}
+
+fn read_key(file: &Path) -> Result<AdminKey, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| format!("cannot be read ({error})"))?;
+    match text.trim() {
+        "" => Err("is empty".to_owned()),
+        key => Ok(AdminKey { value: Secret::new(key), origin: file.display().to_string() }),
+    }
+}

@@ -1,0 +1,248 @@
+//! The changes of a replay: each is read and validated as the PUT of its document, then all are checked together.
+
+use std::collections::BTreeSet;
+
+use domain::fault::{self, Fault};
+use domain::principal::Principal;
+use domain::resources::Resource;
+use domain::resources::alias::Alias;
+use domain::resources::combo::Combo;
+use domain::resources::guardrail::Guardrail;
+use domain::resources::model_override::ModelOverride;
+use domain::resources::model_price::ModelPrice;
+use domain::resources::pool::Pool;
+use domain::resources::provider::Provider;
+use domain::resources::workflow::{Workflow, WorkflowActivation};
+use pipeline::refresh::ProposedDocuments;
+use pipeline::snapshot::Snapshot;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::proposed_document::ProposedDocument;
+use super::workflow_changes;
+use crate::App;
+use crate::admin::crud::Served;
+use crate::admin::names::Names;
+use crate::admin::{combos, providers};
+use crate::body::{self, Patch};
+use crate::fault::Problem;
+use crate::nearest;
+
+/// The kinds of documents that decide how calls are routed, priced and inspected.
+const KINDS: [&str; 9] = [
+    Alias::KIND,
+    Combo::KIND,
+    Guardrail::KIND,
+    ModelOverride::KIND,
+    ModelPrice::KIND,
+    Pool::KIND,
+    Provider::KIND,
+    Workflow::KIND,
+    WorkflowActivation::KIND,
+];
+const MAX_CHANGES: usize = 100;
+
+/// A change of a document.
+#[derive(Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DocumentChange {
+    /// alias, combo, guardrail, model_override, model_price, pool, provider, workflow or workflow_activation
+    pub kind: String,
+    /// The name or selector of the document; of a workflow, the id of its version; of an activation, the key of its
+    /// scope.
+    pub name: String,
+    /// The document as its PUT accepts it: absent members keep their value. Null deletes it.
+    #[serde(deserialize_with = "nullable")]
+    #[schema(value_type = Option<Object>)]
+    pub document: Option<Map<String, Value>>,
+}
+
+/// Requires a member that may be null: nothing is deleted by a member that was forgotten.
+pub fn nullable<'de, T, D>(deserializer: D) -> Result<Option<T>, D::Error>
+where
+    T: Deserialize<'de>,
+    D: Deserializer<'de>,
+{
+    Option::deserialize(deserializer)
+}
+
+/// The documents that the changes result in, with their position in the request.
+pub struct Proposal(Vec<(ChangePosition, ProposedDocument)>);
+
+/// The position of a change, by which errors name their field.
+#[derive(Clone, Copy)]
+struct ChangePosition {
+    index: usize,
+    /// Whether the document has its name as a member.
+    has_name: bool,
+}
+
+impl ChangePosition {
+    /// Names the member of a change that an error is about.
+    fn in_change(self, fault: Fault) -> Fault {
+        let param = match &fault.param {
+            Some(param) => format!("changes[{}].{param}", self.index),
+            None => format!("changes[{}]", self.index),
+        };
+        fault.param(param)
+    }
+
+    /// Names the member of a document that an error is about.
+    fn in_document(self, fault: Fault) -> Fault {
+        let param = match fault.param.as_deref() {
+            Some("name" | "selector") if !self.has_name => "name".to_owned(),
+            Some(param) => format!("document.{param}"),
+            None => "document".to_owned(),
+        };
+        self.in_change(fault.param(param))
+    }
+}
+
+/// Reads the changes. Each document is the result of its PUT, and has passed the checks that need no other document.
+pub async fn read(app: &App, asker: &Principal, changes: Vec<Value>) -> Result<Proposal, Problem> {
+    if changes.len() > MAX_CHANGES {
+        let message = format!("A replay has at most {MAX_CHANGES} changes.");
+        return Err(fault::invalid_parameter("changes", message).into());
+    }
+    let (mut documents, mut seen) = (Vec::with_capacity(changes.len()), BTreeSet::new());
+    for (index, change) in changes.into_iter().enumerate() {
+        let mut position = ChangePosition { index, has_name: false };
+        let DocumentChange { kind, name, document } =
+            body::read(change).map_err(|fault| position.in_change(fault))?;
+        let kind = known_kind(&kind).map_err(|fault| position.in_change(fault))?;
+        if !seen.insert((kind, name.clone())) {
+            let message = format!("The {kind} '{name}' is changed twice.");
+            return Err(position.in_change(fault::invalid_parameter("name", message)).into());
+        }
+        let proposed = match document {
+            None => delete(app, kind, &name).await?.map_err(|fault| position.in_change(fault)),
+            Some(document) => {
+                if kind == Workflow::KIND {
+                    let is_new = workflow_changes::check_new(app, &name).await?;
+                    is_new.map_err(|fault| position.in_change(fault))?;
+                }
+                position.has_name = document.contains_key("name") || document.contains_key("selector");
+                let edited = edit(app, asker, kind, &name, document).await?;
+                edited.map_err(|fault| position.in_document(fault))
+            }
+        };
+        documents.push((position, proposed?));
+    }
+    Ok(Proposal(documents))
+}
+
+fn known_kind(kind: &str) -> Result<&'static str, Fault> {
+    KINDS.into_iter().find(|known| *known == kind).ok_or_else(|| {
+        let hint = nearest::hint(kind, KINDS);
+        let message =
+            format!("Changes of '{kind}' are not replayed.{hint} Known kinds: {}.", KINDS.join(", "));
+        fault::invalid_parameter("kind", message)
+    })
+}
+
+/// The document that a PUT with these members would store. The outer error is one of storage.
+async fn edit(
+    app: &App,
+    asker: &Principal,
+    kind: &'static str,
+    name: &str,
+    document: Map<String, Value>,
+) -> Result<Result<ProposedDocument, Fault>, Problem> {
+    let patch = &Patch::from(document);
+    Ok(match kind {
+        Alias::KIND => edited::<Alias>(app, name, patch).await?.map(ProposedDocument::Alias),
+        Combo::KIND => {
+            combos::switched_on(app)?;
+            edited::<Combo>(app, name, patch).await?.map(ProposedDocument::Combo)
+        }
+        Guardrail::KIND => {
+            let guardrail = edited::<Guardrail>(app, name, patch).await?;
+            guardrail.map(Box::new).map(ProposedDocument::Guardrail)
+        }
+        ModelOverride::KIND => {
+            edited::<ModelOverride>(app, name, patch).await?.map(ProposedDocument::ModelOverride)
+        }
+        ModelPrice::KIND => {
+            let price = edited::<ModelPrice>(app, name, patch).await?;
+            price.map(Box::new).map(ProposedDocument::ModelPrice)
+        }
+        Pool::KIND => edited::<Pool>(app, name, patch).await?.map(ProposedDocument::Pool),
+        Provider::KIND => edited_provider(app, name, patch).map(Box::new).map(ProposedDocument::Provider),
+        Workflow::KIND => workflow_changes::new_version(asker, name, patch),
+        _ => workflow_changes::activation(app, name, patch).await?,
+    })
+}
+
+async fn edited<T: Served>(app: &App, name: &str, patch: &Patch) -> Result<Result<T, Fault>, Problem> {
+    let known = app.refresher.store().collection::<T>().get_readable(name).await?;
+    let value = T::edited(name, known.as_ref().map(|known| &known.value), patch);
+    Ok(value.and_then(|value| value.validate().map(|()| value)))
+}
+
+fn edited_provider(app: &App, name: &str, patch: &Patch) -> Result<Provider, Fault> {
+    let provider = providers::edited(app, name, patch)?;
+    providers::judge_address(app, &provider)?;
+    Ok(provider)
+}
+
+/// The deletion of a stored document. Other documents may refer to it: the calls that would fail then are shown.
+async fn delete(
+    app: &App,
+    kind: &'static str,
+    name: &str,
+) -> Result<Result<ProposedDocument, Fault>, Problem> {
+    if kind == Workflow::KIND {
+        return workflow_changes::deactivation(app, name).await;
+    }
+    let stored = app.refresher.store().documents().find(kind, name).await?;
+    let missing = || fault::not_found(format!("There is no stored {kind} '{name}'.")).param("name");
+    Ok(stored.map(|_| ProposedDocument::Deleted { kind, name: name.to_owned() }).ok_or_else(missing))
+}
+
+impl Proposal {
+    /// The configuration that the changes of `before` result in. Refuses documents that the configuration and the changes
+    /// before them do not allow.
+    pub async fn compile(&self, app: &App, before: &Snapshot) -> Result<Snapshot, Problem> {
+        let mut documents = ProposedDocuments::default();
+        for (_, document) in &self.0 {
+            document.lay_over(&mut documents)?;
+        }
+        let after = app.refresher.propose(before, &documents).await?;
+        let mut names = Names::load(app).await?;
+        names.routes = after.routes.clone();
+        for (position, document) in &self.0 {
+            document.check(&names, &after).map_err(|fault| position.in_document(fault))?;
+            document.name_in(&mut names);
+        }
+        Ok(after)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_their_field_from_the_top() {
+        let position = |has_name| ChangePosition { index: 2, has_name };
+        let of = |param: &str| fault::invalid_parameter(param, "wrong");
+        for (fault, expected) in [
+            (position(false).in_document(of("config.patterns")), "changes[2].document.config.patterns"),
+            (position(false).in_document(Fault { param: None, ..of("") }), "changes[2].document"),
+            (position(false).in_document(of("name")), "changes[2].name"),
+            (position(true).in_document(of("name")), "changes[2].document.name"),
+            (position(false).in_change(of("kind")), "changes[2].kind"),
+        ] {
+            assert_eq!(fault.param.as_deref(), Some(expected));
+        }
+    }
+
+    #[test]
+    fn a_kind_that_is_not_replayed_is_refused_with_the_known_ones() {
+        assert_eq!(known_kind("model_price"), Ok(ModelPrice::KIND));
+        let fault = known_kind("budget").unwrap_err();
+        assert_eq!(fault.param.as_deref(), Some("kind"));
+        assert!(KINDS.iter().all(|kind| fault.message.contains(kind)), "{fault}");
+    }
+}

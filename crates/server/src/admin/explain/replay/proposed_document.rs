@@ -1,0 +1,101 @@
+//! One document of a proposed configuration.
+
+use domain::fault::Fault;
+use domain::resources::Resource as _;
+use domain::resources::alias::Alias;
+use domain::resources::combo::Combo;
+use domain::resources::guardrail::Guardrail;
+use domain::resources::model_override::ModelOverride;
+use domain::resources::model_price::ModelPrice;
+use domain::resources::pool::Pool;
+use domain::resources::provider::Provider;
+use domain::resources::workflow::{Workflow, WorkflowActivation};
+use pipeline::refresh::ProposedDocuments;
+use pipeline::snapshot::Snapshot;
+use store::StoreError;
+
+use super::workflow_changes;
+use crate::admin::crud::Served as _;
+use crate::admin::names::Names;
+use crate::admin::workflows::{self, references};
+
+/// A document that would be stored, or the name of one that would be deleted.
+pub enum ProposedDocument {
+    Alias(Alias),
+    Combo(Combo),
+    Guardrail(Box<Guardrail>),
+    ModelOverride(ModelOverride),
+    ModelPrice(Box<ModelPrice>),
+    Pool(Pool),
+    Provider(Box<Provider>),
+    /// A new version, in force for its scope.
+    Workflow(Box<Workflow>),
+    Activation(WorkflowActivation),
+    Deleted {
+        kind: &'static str,
+        name: String,
+    },
+}
+
+impl ProposedDocument {
+    /// Adds the document to those of the proposed configuration.
+    pub fn lay_over(&self, documents: &mut ProposedDocuments) -> Result<(), StoreError> {
+        match self {
+            Self::Alias(alias) => documents.put(alias),
+            Self::Combo(combo) => documents.put(combo),
+            Self::Guardrail(guardrail) => documents.put::<Guardrail>(guardrail),
+            Self::ModelOverride(document) => documents.put(document),
+            Self::ModelPrice(price) => documents.put::<ModelPrice>(price),
+            Self::Pool(pool) => documents.put(pool),
+            Self::Provider(provider) => documents.put::<Provider>(provider),
+            Self::Workflow(workflow) => {
+                documents.put::<Workflow>(workflow)?;
+                documents.put(&workflow_changes::activation_of(workflow))
+            }
+            Self::Activation(activation) => documents.put(activation),
+            Self::Deleted { kind, name } => {
+                documents.delete(kind, name);
+                Ok(())
+            }
+        }
+    }
+
+    /// Adds the document to the names that models can have, or removes it from them. Names of providers are those of the
+    /// routes.
+    pub fn name_in(&self, names: &mut Names) {
+        match self {
+            Self::Alias(alias) => _ = names.aliases.insert(alias.name.clone(), alias.clone()),
+            Self::Combo(combo) => _ = names.combos.insert(combo.name.clone(), combo.clone()),
+            Self::Pool(pool) => _ = names.pools.insert(pool.name.clone(), pool.clone()),
+            Self::Deleted { kind: Alias::KIND, name } => _ = names.aliases.remove(name),
+            Self::Deleted { kind: Combo::KIND, name } => _ = names.combos.remove(name),
+            Self::Deleted { kind: Pool::KIND, name } => _ = names.pools.remove(name),
+            _ => {}
+        }
+    }
+
+    /// Checks the constraints that depend on other documents, among those of the proposed configuration.
+    pub fn check(&self, names: &Names, after: &Snapshot) -> Result<(), Fault> {
+        match self {
+            Self::Alias(alias) => alias.check(names),
+            Self::Combo(combo) => combo.check(names),
+            Self::Guardrail(guardrail) => guardrail.check(names),
+            Self::ModelOverride(document) => document.check(names),
+            Self::ModelPrice(price) => price.check(names),
+            Self::Pool(pool) => pool.check(names),
+            Self::Provider(provider) => names.free(Provider::KIND, &provider.name),
+            Self::Workflow(workflow) => {
+                workflows::check_provider(&after.routes, &workflow.scope)?;
+                let known: Vec<&str> = after.guardrails.names().collect();
+                references::check_names(&workflow.workflow_payload, &known)
+            }
+            Self::Activation(activation) => {
+                let id = activation.active.as_deref().unwrap_or_default();
+                let guardrails = activation.guardrails.iter().map(String::as_str);
+                let exists = |name: &str| after.guardrails.get(name).is_some();
+                references::check_existing(id, guardrails, exists).map_err(|fault| fault.param("active"))
+            }
+            Self::Deleted { .. } => Ok(()),
+        }
+    }
+}
