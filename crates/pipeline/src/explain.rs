@@ -170,7 +170,10 @@ impl Explainer<'_> {
         {
             resolution.steps.note("workflow", || format!("'{}' allows no fallback", workflow.id));
         }
-        selection.warm = call.warm_target(&context, arrival.session_id());
+        // The state of conversations is that of the calls that are replayed.
+        if !self.is_replay {
+            selection.warm = call.warm_target(&context, arrival.session_id());
+        }
         let mut ranked = resolved.with_options(&policy.routing, policy.features.fallback).ranked(&selection);
         let first = ranked.first().map(|candidate| &candidate.choice);
         let cached = self.preview_cache(&call, first, &context)?;
@@ -215,8 +218,9 @@ impl Explainer<'_> {
         explanation.guardrails = Some(into_view::guardrails(&guardrails, verdicts));
         let (body, changes) = inspect::accept_changes(self.gateway, &call, &guardrails, inspection)?;
         let changed = body.map(|body| receive::parse_here(body, self.arrival)).transpose()?;
+        let has_placeholders = !changes.placeholders.is_empty();
         context.set_placeholders(changes.placeholders);
-        let call = inspect::apply_changes(call, changed, changes.history, &guardrails);
+        let call = inspect::apply_changes(call, changed, changes.history, &guardrails, has_placeholders);
         if call.holds_answer {
             context.hold_answer();
         }

@@ -57,7 +57,8 @@ async fn inspect_guarded(
             Some(receive::parse(body, arrival, gateway).await?)
         }
     };
-    prepared.call = apply_changes(prepared.call, changed, changes.history, guardrails);
+    let has_placeholders = !changes.placeholders.is_empty();
+    prepared.call = apply_changes(prepared.call, changed, changes.history, guardrails, has_placeholders);
     if prepared.call.holds_answer {
         ticket.hold_answer();
     }
@@ -162,12 +163,14 @@ pub(crate) fn apply_changes(
     changed: Option<Box<Call>>,
     history: Option<Vec<Bytes>>,
     guardrails: &CallGuardrails,
+    has_placeholders: bool,
 ) -> Box<Call> {
     let mut call = match changed {
         Some(changed) => call.change_request(changed),
         None => call,
     };
-    call.holds_answer = guardrails.has_answer_webhook() && answer_is_inspected(&call, guardrails);
+    call.holds_answer =
+        guardrails.has_answer_webhook() && answer_is_inspected(&call, guardrails, has_placeholders);
     if let (Some(previous), Some(history)) = (&mut call.previous, history) {
         previous.items = history;
     }
@@ -175,8 +178,9 @@ pub(crate) fn apply_changes(
 }
 
 /// Whether the answer is inspected. One of a conversation that only its provider knows is, if a guardrail requires it.
-fn answer_is_inspected(call: &Call, guardrails: &CallGuardrails) -> bool {
-    let is_possible = guardrails.required_for_answer(false).is_some() || previous::history_is_known(call);
+fn answer_is_inspected(call: &Call, guardrails: &CallGuardrails, has_placeholders: bool) -> bool {
+    let is_possible =
+        guardrails.required_for_answer(has_placeholders).is_some() || previous::history_is_known(call);
     matches!(call.surface, Surface::Converse(_)) && call.has_inspectable_answer() && is_possible
 }
 

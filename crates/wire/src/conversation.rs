@@ -65,16 +65,17 @@ pub fn prompt_start<'a>(body: &'a [u8], object: &Object) -> Option<Vec<&'a [u8]>
     let mut parts: Vec<&[u8]> = instructions.map(|value| &body[cut(value)]).collect();
     let turns = cut(TURNS.iter().find_map(|name| object.value(body, name))?);
     let first = json::first_elements(body, turns.clone(), MAX_INSTRUCTION_TURNS);
-    if first.is_empty() {
-        // A text instead of turns, or a first turn that is longer than a part.
-        parts.push(&body[turns]);
-    }
+    // A text instead of turns has no elements, and is the rest as a whole.
+    let mut read = turns.start;
     for turn in first {
         parts.push(&body[turn.clone()]);
-        if !is_instruction(body, turn) {
-            break;
+        if !is_instruction(body, turn.clone()) {
+            return Some(parts);
         }
+        read = turn.end;
     }
+    // The first turn that is not an instruction is longer than a part, or behind many instructions.
+    parts.push(&body[read..turns.end]);
     Some(parts)
 }
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::answer_block::{AnswerBlock, ContentKind};
 use super::plan::Step;
-use super::state::GuardrailState;
+use super::state::{GuardrailState, NewText};
 use super::webhook::{WebhookText, WebhookVerdicts};
 
 /// Passes one answer through its guardrails.
@@ -121,10 +121,11 @@ impl AnswerInspector {
         let mut texts = GuardrailState::set_webhook_verdicts(states, &mut verdicts).into_iter();
         for part in &mut reply.parts {
             let Some(text) = webhook_text(&mut part.content, self.is_json) else { continue };
-            let Some(replacement) = texts.next().flatten() else { continue };
+            let Some(NewText { index, text: replacement }) = texts.next().flatten() else { continue };
             if text.is_json && serde_json::from_str::<Value>(&replacement).is_err() {
-                GuardrailState::record_invalid_replacement(states);
+                states[index].record_invalid_replacement();
             } else {
+                states[index].record_replacement();
                 replace_content(&mut part.content, replacement, self.is_json);
             }
         }

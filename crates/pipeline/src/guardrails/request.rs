@@ -14,7 +14,7 @@ use wire::{json, system_prompt};
 use super::combine::apply_edits;
 use super::compiled::Check;
 use super::plan::Step;
-use super::state::GuardrailState;
+use super::state::{GuardrailState, NewText};
 use super::webhook::{WebhookText, WebhookVerdicts};
 
 /// A request before its inspection.
@@ -124,7 +124,7 @@ impl RequestInspector {
     }
 
     /// Replaces texts by those of webhooks, by position.
-    fn replace_texts(&mut self, texts: Vec<Option<String>>, states: &mut [GuardrailState]) {
+    fn replace_texts(&mut self, texts: Vec<Option<NewText>>, states: &mut [GuardrailState]) {
         let Ok(object) = json::scan(&self.body) else { return };
         let parts = text_parts::request_texts(self.surface, &self.body, &object).parts;
         let mut texts = texts.into_iter();
@@ -282,20 +282,21 @@ fn webhook_text(body: &[u8], part: &TextPart) -> WebhookText {
 fn replaced(
     body: &Bytes,
     parts: &[TextPart],
-    texts: &mut impl Iterator<Item = Option<String>>,
+    texts: &mut impl Iterator<Item = Option<NewText>>,
     edits_signed: bool,
     states: &mut [GuardrailState],
 ) -> Option<Bytes> {
     let mut patch = Patch::new();
     for part in parts {
-        let Some(text) = texts.next().flatten() else { continue };
+        let Some(NewText { index, text }) = texts.next().flatten() else { continue };
         let is_string = part.kind != TextKind::Json && json::string_at(body, &part.value).is_some();
         let is_json = !is_string || part.kind == TextKind::JsonText;
         if part.kind == TextKind::Signed && !edits_signed {
-            GuardrailState::record_unchanged_replacement(states);
+            // Its provider would refuse the change: the verdict stays a flag.
         } else if is_json && serde_json::from_str::<serde::de::IgnoredAny>(&text).is_err() {
-            GuardrailState::record_invalid_replacement(states);
+            states[index].record_invalid_replacement();
         } else {
+            states[index].record_replacement();
             patch.replace(part.value.clone(), if is_string { quote(&text) } else { text });
         }
     }

@@ -40,7 +40,13 @@ impl CompiledGuardrail {
                 state.record_change();
                 Some(config.content.clone())
             }
-            Check::Webhook(_) => replaced.into_iter().next().flatten(),
+            Check::Webhook(_) => {
+                let new = replaced.into_iter().next().flatten().map(|new| new.text);
+                if new.is_some() {
+                    state.record_replacement();
+                }
+                new
+            }
             _ if state.finds_to_replace() => apply_edits(sample.text, [edits]),
             _ => None,
         };

@@ -17,6 +17,13 @@ use super::combine::TextEdit;
 use super::compiled::{Check, CompiledGuardrail, Finder, FinderAction, InjectionCheck, Replacement};
 use super::webhook::{WebhookVerdict, WebhookVerdicts};
 
+/// A text of a webhook in place of one of a request or an answer.
+pub struct NewText {
+    /// The index of its guardrail in the step.
+    pub index: usize,
+    pub text: String,
+}
+
 pub struct GuardrailState {
     guardrail: Arc<CompiledGuardrail>,
     subject: GuardedSubject,
@@ -46,7 +53,7 @@ impl GuardrailState {
             guardrail: guardrail.clone(),
             subject,
             masker: Masker::new(style),
-            verdict: Verdict::Allow,
+            verdict: if guardrail.webhook().is_some() { Verdict::NotAsked } else { Verdict::Allow },
             score: None,
             rules: Vec::new(),
             error: None,
@@ -60,17 +67,19 @@ impl GuardrailState {
         step.iter().map(|guardrail| Self::new(guardrail, subject, key)).collect()
     }
 
-    /// Sets the verdicts of the webhooks of a step. Returns the new texts by position. A webhook without a verdict was
-    /// not called.
-    pub fn set_webhook_verdicts(states: &mut [Self], verdicts: &mut WebhookVerdicts) -> Vec<Option<String>> {
-        let mut texts: Vec<Option<String>> = Vec::new();
-        for state in states.iter_mut().filter(|state| state.guardrail.webhook().is_some()) {
-            match verdicts.remove(state.guardrail.name()) {
-                None => state.verdict = Verdict::NotAsked,
-                Some(WebhookVerdict::Allow) => {}
-                Some(WebhookVerdict::Block) => state.raise(Verdict::Block),
-                Some(WebhookVerdict::Failed(reason)) => state.record_failure(reason),
-                Some(WebhookVerdict::Replace(replacements)) => state.replace_texts(replacements, &mut texts),
+    /// Sets the verdicts of the webhooks of a step. Returns the new texts by position, each with the index of its
+    /// guardrail.
+    pub fn set_webhook_verdicts(states: &mut [Self], verdicts: &mut WebhookVerdicts) -> Vec<Option<NewText>> {
+        let mut texts = Vec::new();
+        for (index, state) in states.iter_mut().enumerate() {
+            let Some(verdict) = verdicts.remove(state.guardrail.name()) else { continue };
+            // It was called, and has said nothing else yet.
+            state.verdict = Verdict::Allow;
+            match verdict {
+                WebhookVerdict::Allow => {}
+                WebhookVerdict::Block => state.raise(Verdict::Block),
+                WebhookVerdict::Failed(reason) => state.record_failure(reason),
+                WebhookVerdict::Replace(new) => state.add_replacements(index, new, &mut texts),
             }
         }
         texts
@@ -78,20 +87,22 @@ impl GuardrailState {
 
     /// Adds the replacements of a webhook to those of the step. Two webhooks of a step cannot replace the same text: the
     /// second one has not seen the change of the first.
-    fn replace_texts(&mut self, replacements: Vec<Option<String>>, texts: &mut Vec<Option<String>>) {
-        if replacements.iter().all(Option::is_none) {
+    fn add_replacements(&mut self, index: usize, new: Vec<Option<String>>, texts: &mut Vec<Option<NewText>>) {
+        if new.iter().all(Option::is_none) {
             return;
         }
-        self.raise(Verdict::Redact);
         if !self.guardrail.is_enforced() {
+            self.raise(Verdict::Redact);
             return;
         }
-        texts.resize(texts.len().max(replacements.len()), None);
-        for (text, replacement) in texts.iter_mut().zip(replacements) {
-            match (&text, replacement) {
+        // Raised when the replacement is made.
+        self.raise(Verdict::Flag);
+        texts.resize_with(texts.len().max(new.len()), || None);
+        for (place, text) in texts.iter_mut().zip(new) {
+            match (place.as_ref(), text) {
                 (_, None) => {}
-                (None, new) => *text = new,
-                (Some(old), Some(new)) if *old == new => {}
+                (None, Some(text)) => *place = Some(NewText { index, text }),
+                (Some(old), Some(text)) if old.text == text => {}
                 (Some(_), Some(_)) => {
                     let reason = "two webhooks of one step replace the same text: give them different steps";
                     self.record_failure(reason);
@@ -100,22 +111,14 @@ impl GuardrailState {
         }
     }
 
-    /// Records that the replacement of a text was not made, because a signature covers it.
-    pub fn record_unchanged_replacement(states: &mut [Self]) {
-        for state in states.iter_mut().filter(|state| state.guardrail.webhook().is_some()) {
-            if state.verdict == Verdict::Redact {
-                state.verdict = Verdict::Flag;
-            }
-        }
+    /// Records that a replacement of its webhook was made.
+    pub fn record_replacement(&mut self) {
+        self.raise(Verdict::Redact);
     }
 
-    /// Records that the replacement of a JSON text is not JSON.
-    pub fn record_invalid_replacement(states: &mut [Self]) {
-        for state in states.iter_mut().filter(|state| state.guardrail.webhook().is_some()) {
-            if state.verdict == Verdict::Redact {
-                state.record_failure("the replacement for a JSON text is not valid JSON");
-            }
-        }
+    /// Records that a replacement of its webhook is not valid JSON, in place of a text that is.
+    pub fn record_invalid_replacement(&mut self) {
+        self.record_failure("the replacement for a JSON text is not valid JSON");
     }
 
     pub fn guardrail(&self) -> &CompiledGuardrail {

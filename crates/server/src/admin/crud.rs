@@ -28,6 +28,11 @@ pub trait Served: Resource {
 
     /// Checks the constraints that depend on other documents.
     fn check(&self, names: &Names) -> Result<(), Fault>;
+
+    /// Checks the constraints that depend on the settings of the gateway.
+    fn check_settings(&self, _app: &App) -> Result<(), Fault> {
+        Ok(())
+    }
 }
 
 const MOST: i64 = 10_000;
@@ -93,6 +98,7 @@ pub async fn replace<T: Served>(
         let known = collection::<T>(app).get_readable(name).await?;
         let value = T::edited(name, known.as_ref().map(|known| &known.value), patch)?;
         value.validate()?;
+        value.check_settings(app)?;
         value.check(&Names::load(app).await?)?;
         let etag = known.as_ref().map(Stored::etag);
         let own = record::if_match(headers);

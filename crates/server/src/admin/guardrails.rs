@@ -92,6 +92,16 @@ impl Served for Guardrail {
     fn check(&self, _: &Names) -> Result<(), Fault> {
         CompiledGuardrail::compile(self.clone()).map(drop).map_err(Fault::from)
     }
+
+    /// Refuses a webhook at an address that the gateway may not call.
+    fn check_settings(&self, app: &App) -> Result<(), Fault> {
+        match &self.config {
+            GuardrailConfig::Webhook(webhook) => {
+                webhooks::check("config.url", &webhook.url, &app.gateway.egress, app.gateway.admin_trust)
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// A stored guardrail in compiled form: that of the snapshot, unless the snapshot has another version.
@@ -156,10 +166,6 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    // Only a webhook has one.
-    if let Some(url) = patch.sent("config").and_then(|config| config.get("url")).and_then(Value::as_str) {
-        webhooks::check("config.url", url, &app.gateway.egress, app.gateway.admin_trust)?;
-    }
     crud::replace::<Guardrail>(&app, authorized.principal.actor(), &name, &headers, &patch).await
 }
 

@@ -107,7 +107,7 @@ fn breakpoints_follow_tools_instructions_and_the_last_two_user_turns() {
     check(&with(hello.clone(), "tools", tools.clone()), &["messages/0/content/0", "tools/1"]);
     check(&with(hello.clone(), "system", json!(long())), &["messages/0/content/0", "system/0"]);
     let system = json!([text(&long()), text("And be brief.")]);
-    check(&with(hello.clone(), "system", system.clone()), &["messages/0/content/0", "system/1"]);
+    check(&with(hello, "system", system.clone()), &["messages/0/content/0", "system/1"]);
 
     let turns =
         json!([user("a"), assistant("b"), user("c"), assistant("d"), user(json!([text("e"), text("f")]))]);

@@ -1,30 +1,34 @@
 //! Guardrails that ask a webhook: requests and answers of every format, whole and streamed, and its failures.
 
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
 use axum::response::IntoResponse as _;
+use domain::clock::Clock as _;
 use http::{HeaderMap, StatusCode, Uri};
 use pipeline::policy::Policy;
 use serde_json::{Value, json};
 
 use crate::app::{self, CLIENTS, TestApp, TestSettings};
 
+/// The requests to a webhook: headers and body.
+type Asked = Arc<Mutex<Vec<(HeaderMap, Value)>>>;
+
 /// A server that answers by the last segment of the path.
 struct Webhook {
     url: String,
-    asked: Arc<Mutex<Vec<(HeaderMap, Value)>>>,
+    asked: Asked,
 }
 
 impl Webhook {
-    async fn start() -> Self {
-        let asked = Arc::<Mutex<Vec<(HeaderMap, Value)>>>::default();
+    async fn start(app: &TestApp) -> Self {
+        let asked = Asked::default();
         let router = Router::new().fallback(answer).with_state(asked.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, router).await });
+        app.gateway.tasks.spawn(async move { axum::serve(listener, router).await });
         Self { url, asked }
     }
 
@@ -34,7 +38,7 @@ impl Webhook {
 }
 
 async fn answer(
-    State(asked): State<Arc<Mutex<Vec<(HeaderMap, Value)>>>>,
+    State(asked): State<Asked>,
     uri: Uri,
     headers: HeaderMap,
     body: String,
@@ -92,7 +96,7 @@ async fn guard(app: &TestApp, webhook: &Webhook, path: &str, direction: &str, mo
 #[tokio::test]
 async fn requests_of_all_formats_are_changed_before_they_are_sent() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         guard(&app, &webhook, "replace", "input", json!({})).await;
         for client in CLIENTS {
             for stream in [false, true] {
@@ -112,7 +116,7 @@ async fn requests_of_all_formats_are_changed_before_they_are_sent() {
 #[tokio::test]
 async fn answers_of_all_formats_are_changed_whole_and_streamed() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         guard(&app, &webhook, "replace", "output", json!({})).await;
         for client in CLIENTS {
             for upstream in ["openai/gpt-4.1~text", "anthropic/claude-sonnet-4-5~text"] {
@@ -141,7 +145,7 @@ async fn answers_of_all_formats_are_changed_whole_and_streamed() {
 #[tokio::test]
 async fn blocked_calls_are_refused() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         for direction in ["input", "output"] {
             guard(&app, &webhook, "block", direction, json!({})).await;
             for stream in [false, true] {
@@ -161,16 +165,16 @@ async fn blocked_calls_are_refused() {
 #[tokio::test]
 async fn failures_follow_on_error_in_time() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         let hasty = |path: &str| json!({"url": format!("{}/{path}", webhook.url), "timeout_ms": 200});
         for path in ["slow", "error", "invalid", "short"] {
             for direction in ["input", "output"] {
                 let more = json!({"config": hasty(path), "on_error": "block"});
                 guard(&app, &webhook, path, direction, more).await;
-                let begun = Instant::now();
+                let begun = app.clock.tick();
                 let refused = app.chat("openai/text").refusal().await;
                 assert_eq!((refused.0, &*refused.1), (502, "guardrail_error"), "{path} {direction}");
-                assert!(begun.elapsed() < Duration::from_secs(4), "{path} {direction}");
+                assert!(app.clock.tick() - begun < Duration::from_secs(4), "{path} {direction}");
                 let more = json!({"config": hasty(path), "on_error": "allow"});
                 guard(&app, &webhook, path, direction, more).await;
                 app.chat("openai/text").send().await.expect_status(200);
@@ -183,7 +187,7 @@ async fn failures_follow_on_error_in_time() {
 #[tokio::test]
 async fn monitoring_changes_nothing() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         for path in ["block", "replace", "error"] {
             guard(&app, &webhook, path, "both", json!({"mode": "monitor"})).await;
             let answer = CLIENTS[0].ask(&app, "openai/gpt-4.1~text", false).send().await.expect_status(200);
@@ -201,7 +205,7 @@ async fn a_stream_gets_heartbeats_while_its_answer_is_held_back() {
         TestSettings { policy, ..reachable() }
     };
     app::each_with(settings, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         guard(&app, &webhook, "later", "output", json!({})).await;
         let answer = app.stream("openai/text").send().await.expect_status(200);
         let text = answer.text();
@@ -216,7 +220,7 @@ async fn a_stream_gets_heartbeats_while_its_answer_is_held_back() {
 #[tokio::test]
 async fn headers_are_sent_and_never_shown() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         let path = "/admin/api/v1/guardrails/ask";
         let config = |value: &str, path: &str| {
             json!({"url": format!("{}/{path}", webhook.url), "headers": {"x-token": value}})
@@ -260,7 +264,7 @@ async fn addresses_and_settings_are_checked() {
 #[tokio::test]
 async fn an_explanation_calls_no_webhook() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         guard(&app, &webhook, "block", "both", json!({})).await;
         let body = json!({"body": app::question("openai/text")});
         let explained = app.post("/admin/api/v1/explain", body).send().await.expect_status(200).json();
@@ -283,7 +287,7 @@ async fn guard_in_one_step(app: &TestApp, guardrails: &[(&str, Value)]) {
 #[tokio::test]
 async fn changes_of_a_webhook_and_of_other_guardrails_of_its_step_are_all_made() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         let ask = json!({"type": "webhook", "config": {"url": format!("{}/replace", webhook.url)}});
         let today = json!({"action": "sanitize", "patterns": ["today"]});
         let today = json!({"type": "regex_block", "config": today});
@@ -302,7 +306,7 @@ async fn changes_of_a_webhook_and_of_other_guardrails_of_its_step_are_all_made()
 #[tokio::test]
 async fn webhooks_of_one_step_cannot_replace_the_same_text() {
     app::each_with(reachable, async |app| {
-        let webhook = Webhook::start().await;
+        let webhook = Webhook::start(&app).await;
         let ask =
             |path: &str| json!({"type": "webhook", "config": {"url": format!("{}/{path}", webhook.url)}});
         guard_in_one_step(&app, &[("one", ask("replace")), ("two", ask("shout"))]).await;

@@ -72,14 +72,19 @@ fn mark_last(body: &[u8], array: Range<usize>, is_eligible: fn(&[u8], &Object) -
     let Some(block) = objects.find(|object| is_eligible(body, object)) else { return };
     match block.get(body, NAME) {
         // The client has written a null there.
-        Some(member) => patch.replace(member.value.clone(), FIVE_MINUTES),
+        Some(member) if &body[member.value.clone()] == b"null" => {
+            patch.replace(member.value.clone(), FIVE_MINUTES);
+        }
+        Some(_) => {}
         None => patch.insert_member(&block, MARK),
     }
 }
 
-/// Whether a tool is in the prompt from the start. Anthropic rejects a breakpoint on one that is not.
+/// Whether a tool is in the prompt from the start. Anthropic rejects a breakpoint on one that is not; a set of tools may
+/// have some.
 fn is_loaded(body: &[u8], tool: &Object) -> bool {
-    tool.value(body, "defer_loading").is_none_or(|value| &body[value] != b"true")
+    let is_set = text(body, tool, "type").as_deref() == Some("mcp_toolset");
+    !is_set && tool.value(body, "defer_loading").is_none_or(|value| &body[value] != b"true")
 }
 
 /// Whether a block of a system prompt or a user turn may have a breakpoint. Anthropic rejects one on a text without
