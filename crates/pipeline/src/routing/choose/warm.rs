@@ -34,7 +34,7 @@ pub fn prefer<L: Candidate>(group: &Group<L>, selection: &SelectionContext, stan
     let Some(place) = standings.iter().position(is_member) else { return };
     let (first, member) = (&standings[0], &standings[place]);
     let is_open = group.strategy != Strategy::Cost || member.measure.first == first.measure.first;
-    if place > 0 && is_open && !member.absent && member.reason != Reason::NoWeight {
+    if is_open && !member.absent && member.reason != Reason::NoWeight {
         standings[..=place].rotate_right(1);
         standings[0].reason = Reason::WarmCache;
     }

@@ -16,7 +16,6 @@ use axum::{Extension, Json};
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault, FaultCode};
 use domain::principal::Principal;
-use domain::scope::{Action, Area, Scope};
 use domain::user_path::UserPath;
 use pipeline::explain::ExplanationRequest;
 use pipeline::snapshot::Snapshot;
@@ -27,7 +26,7 @@ use utoipa::ToSchema;
 
 use crate::App;
 use crate::admin::{audit, record};
-use crate::authorized::{Authorized, Explain, Read};
+use crate::authorized::{Audit, Authorized, Read};
 use crate::body::Strict;
 use crate::fault::Problem;
 use crate::request_context::RequestContext;
@@ -95,15 +94,14 @@ pub struct ReplayedCall {
         (status = 400, description = "Invalid request, or a document that a PUT would refuse"), (status = 401, description = "Unauthorized"),
         (status = 404, description = "A document to delete does not exist"), (status = 409, description = "A name is taken by another kind"),
         (status = 503, description = "The audit log is off or storage is down")),
-    security(("bearer" = ["admin:explain:read", "admin:audit:read"])))]
+    security(("bearer" = ["admin:audit:read"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
     Extension(context): Extension<RequestContext>,
-    authorized: Authorized<Read<Explain>>,
+    // The verdicts of proposed guardrails tell about the bodies of audited calls.
+    authorized: Authorized<Read<Audit>>,
     Strict(request): Strict<ReplayRequest>,
 ) -> Result<Json<ReplayResult>, Problem> {
-    // The verdicts of proposed guardrails tell about the bodies of audited calls.
-    authorized.principal.require(Scope::Admin(Some(Area::Audit), Action::Read))?;
     audit::enabled(&app)?;
     let limit = request.limit.unwrap_or(DEFAULT_CALLS);
     if !(1..=MAX_CALLS).contains(&limit) {

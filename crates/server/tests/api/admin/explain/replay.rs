@@ -332,7 +332,7 @@ async fn errors_name_the_field() {
 async fn a_key_bound_to_a_path_sees_only_its_calls() {
     each_furnished_with(audited, async |app| {
         set_alias(&app, "openai/text").await;
-        let scopes = json!(["inference", "admin:explain:read"]);
+        let scopes = json!(["inference", "admin:audit:read"]);
         let (_, team) = app.key(json!({"name": "team", "scopes": scopes, "user_path": "/team"})).await;
         app.chat("fast").key(&team).header("x-gateway-user-path", "/team/a").send().await.expect_status(200);
         app.chat("fast").header("x-gateway-user-path", "/teams").send().await.expect_status(200);
