@@ -1,14 +1,13 @@
 //! `POST /admin/api/v1/cache/debug`: the verdict of the response cache on a request that is not sent.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::State;
 use axum::{Extension, Json};
 use domain::fault;
+use domain::scope::{Action, Scope};
 use pipeline::explain::{ExplainedCache, Explanation};
-use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
+use serde::Serialize;
 use utoipa::ToSchema;
 
 use super::enabled;
@@ -19,23 +18,6 @@ use crate::body::Strict;
 use crate::fault::Problem;
 use crate::inference::chat;
 use crate::request_context::RequestContext;
-
-#[derive(Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CacheDebugRequest {
-    /// Only POST, which is also the default.
-    #[serde(default)]
-    pub method: Option<String>,
-    /// Path and query. Default: /v1/chat/completions
-    #[serde(default)]
-    pub path: Option<String>,
-    /// Request headers, such as X-Gateway-User-Path and Cache-Control; credentials are ignored.
-    #[serde(default)]
-    pub headers: BTreeMap<String, String>,
-    /// The request body.
-    #[schema(value_type = Object)]
-    pub body: Box<RawValue>,
-}
 
 /// The verdict of the cache on a request. Members about the semantic cache are empty while there is none.
 #[derive(Serialize, ToSchema)]
@@ -61,7 +43,7 @@ pub struct CacheDebugResult {
 }
 
 /// Tell whether a request would be answered from the response cache, and by which key. Nothing is sent.
-#[utoipa::path(post, path = "/admin/api/v1/cache/debug", operation_id = "debugCache", tag = "cache", request_body = CacheDebugRequest,
+#[utoipa::path(post, path = "/admin/api/v1/cache/debug", operation_id = "debugCache", tag = "cache", request_body = ExplainRequest,
     responses((status = 200, description = "The verdict of the cache", body = CacheDebugResult),
         (status = 400, description = "Invalid request, or a request that would be refused"), (status = 401, description = "Unauthorized"),
         (status = 503, description = "The response cache is off")),
@@ -70,18 +52,19 @@ pub async fn create(
     State(app): State<Arc<App>>,
     Extension(context): Extension<RequestContext>,
     authorized: Authorized<Read<Cache>>,
-    Strict(request): Strict<CacheDebugRequest>,
+    Strict(mut request): Strict<ExplainRequest>,
 ) -> Result<Json<CacheDebugResult>, Problem> {
     enabled(&app)?;
-    let CacheDebugRequest { method, path, headers, body } = request;
-    let path = path.unwrap_or_else(|| chat::PATH.to_owned());
-    let request = ExplainRequest { method, path: Some(path.clone()), headers, body, as_key_id: None };
+    let path = request.path.get_or_insert_with(|| chat::PATH.to_owned()).clone();
     let Authorized { principal, snapshot, .. } = authorized;
     let Explanation { request, cache, decision, .. } =
         explain::explain(&app, context, principal, snapshot, request).await?;
     let Some(cache) = cache else {
-        let reason = decision.error.map(|refusal| refusal.message).unwrap_or_default();
-        let message = format!("The call would be refused before the cache is searched: {reason}");
+        // The entries of another caller are for admins.
+        let Some(refusal) = decision.error else {
+            return Err(fault::insufficient_scope(Scope::Admin(None, Action::Read).to_string()).into());
+        };
+        let message = format!("The call would be refused before the cache is searched: {}", refusal.message);
         return Err(fault::invalid_parameter("body", message).into());
     };
     Ok(Json(result(path, request.is_some_and(|request| request.stream), cache)))

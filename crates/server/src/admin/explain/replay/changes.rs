@@ -42,6 +42,8 @@ const KINDS: [&str; 9] = [
     WorkflowActivation::KIND,
 ];
 const MAX_CHANGES: usize = 100;
+/// The most bytes of all changes together: patterns are compiled, which takes much longer than reading them.
+const MAX_BYTES: usize = 1 << 20;
 
 /// A change of a document.
 #[derive(Deserialize, ToSchema)]
@@ -103,6 +105,10 @@ impl ChangePosition {
 pub async fn read(app: &App, asker: &Principal, changes: Vec<Value>) -> Result<Proposal, Problem> {
     if changes.len() > MAX_CHANGES {
         let message = format!("A replay has at most {MAX_CHANGES} changes.");
+        return Err(fault::invalid_parameter("changes", message).into());
+    }
+    if changes.iter().map(|change| change.to_string().len()).sum::<usize>() > MAX_BYTES {
+        let message = format!("The changes of a replay have at most {MAX_BYTES} bytes.");
         return Err(fault::invalid_parameter("changes", message).into());
     }
     let (mut documents, mut seen) = (Vec::with_capacity(changes.len()), BTreeSet::new());
