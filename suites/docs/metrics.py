@@ -17,10 +17,14 @@ def families(text):
 
 
 def served(directory, upstream):
-    """The families of a gateway after an answer, a failure and a rejection, with a budget."""
-    gateway = rig.Gateway(directory, upstream, GATEWAY_EDITION="enterprise", BUDGETS="/=monthly:500")
+    """The families of a gateway after an answer, a failure and a rejection, with a budget, a guardrail and the cache."""
+    settings = {"GATEWAY_EDITION": "enterprise", "BUDGETS": "/=monthly:500", "RESPONSE_CACHE_ENABLED": "true"}
+    gateway = rig.Gateway(directory, upstream, **settings)
     try:
         gateway.start(["openai/text", "openai/error-500"])
+        gateway.admin("PUT", "/guardrails/personal", json={"type": "pii_redact"})
+        workflow = {"name": "guarded", "workflow_payload": {"guardrails": ["personal"]}}
+        assert gateway.admin("POST", "/workflows", json=workflow).status_code == 201
         limits = {"name": "limited", "rate_limits": {"requests_per_minute": 1}}
         key = gateway.admin("POST", "/auth-keys", json=limits).json()["key"]
         for model, caller in (("openai/text", key), ("openai/text", key), ("openai/error-500", rig.MASTER_KEY)):
