@@ -69,8 +69,11 @@ mod tests {
             let line = status.lines().find(|line| line.starts_with("RssFile:")).unwrap();
             line.split_ascii_whitespace().nth(1).unwrap().parse::<usize>().unwrap()
         };
-        let before = resident();
-        assert!(release_code_pages().unwrap() > 0);
-        assert!(resident() < before);
+        // Other tests of this process may map pages at the same moment.
+        let is_released = |_| {
+            let before = resident();
+            release_code_pages().unwrap() > 0 && resident() < before
+        };
+        assert!((0..100).any(is_released));
     }
 }
