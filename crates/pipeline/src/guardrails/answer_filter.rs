@@ -145,7 +145,8 @@ impl AnswerFilter {
 
     /// Records a whole answer whose inspection has this outcome, and restores placeholders in it.
     pub fn finish_reply(mut self, mut reply: Box<Reply>, outcome: Result<(), Fault>) -> InspectedReply {
-        let has_failed = self.verdicts().iter().any(|verdict| verdict.verdict == Verdict::Error);
+        let verdicts = self.verdicts();
+        let has_failed = verdicts.iter().any(|verdict| verdict.verdict == Verdict::Error);
         let recorded = match self.record_inspector.take() {
             // It may contain values that would have been replaced.
             _ if has_failed => RecordedReply::Omitted,
@@ -161,6 +162,6 @@ impl AnswerFilter {
         if let Some(restorer) = &self.restorer {
             restorer.restore_reply(&mut reply);
         }
-        InspectedReply { reply, recorded, verdicts: self.verdicts(), outcome }
+        InspectedReply { reply, recorded, verdicts, outcome }
     }
 }

@@ -118,8 +118,11 @@ impl AnswerInspector {
         reply: &mut Reply,
     ) -> Result<(), Fault> {
         let states = &mut self.steps[step];
-        let mut texts = GuardrailState::set_webhook_verdicts(states, &mut verdicts).into_iter();
-        for part in &mut reply.parts {
+        let texts = GuardrailState::set_webhook_verdicts(states, &mut verdicts);
+        // Without a replacement, no part has to be read.
+        let parts = if texts.is_empty() { &mut [][..] } else { &mut reply.parts[..] };
+        let mut texts = texts.into_iter();
+        for part in parts {
             let Some(text) = webhook_text(&mut part.content, self.is_json) else { continue };
             let Some(NewText { index, text: replacement }) = texts.next().flatten() else { continue };
             if text.is_json && serde_json::from_str::<Value>(&replacement).is_err() {

@@ -94,7 +94,7 @@ impl GatewayClient {
         Ok(headers)
     }
 
-    /// What happened and what to do, for an answer that is an error.
+    /// The error message for an answer that is an error, with the next step for the user.
     fn refusal(&self, status: u16, answer: &str) -> String {
         let error = serde_json::from_str::<Value>(answer).map(|answer| answer["error"].clone());
         let error = error.unwrap_or_default();

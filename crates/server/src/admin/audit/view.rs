@@ -86,7 +86,7 @@ pub struct AuditUsageView {
     pub total_cost: Option<f64>,
     pub cost_source: &'static str,
     pub estimated: bool,
-    /// What an answer from the cache saved; null for other answers.
+    /// The cost that an answer from the cache saved; null for other answers.
     pub saved_cost: Option<f64>,
 }
 

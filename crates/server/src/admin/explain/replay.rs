@@ -78,7 +78,7 @@ pub struct ReplayedCall {
     pub timestamp: String,
     pub requested_model: String,
     pub user_path: String,
-    /// What differs: route, cost or verdict.
+    /// The differences: route, cost or verdict.
     #[schema(value_type = Vec<String>)]
     pub changed: Vec<&'static str>,
     /// With the configuration in force.

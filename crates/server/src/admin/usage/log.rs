@@ -38,7 +38,7 @@ macro_rules! define_entry {
             pub input_cost: Option<f64>,
             pub output_cost: Option<f64>,
             pub total_cost: Option<f64>,
-            /// What an answer from the cache saved; null for other answers.
+            /// The cost that an answer from the cache saved; null for other answers.
             pub saved_cost: Option<f64>,
             /// model_pricing, provider_reported or none
             pub cost_source: &'static str,

@@ -22,7 +22,7 @@ fn asked(app: &TestApp) -> usize {
 }
 
 /// The headers that tell about the cache.
-fn told(answer: &Answer) -> (&str, Option<&str>) {
+fn cache_headers(answer: &Answer) -> (&str, Option<&str>) {
     (answer.header("x-gateway-cache").unwrap(), answer.header("x-cache"))
 }
 
@@ -34,7 +34,7 @@ async fn an_identical_call_is_answered_from_the_cache_and_costs_nothing() {
     app::each_with(cached, async |app| {
         let first = app.chat("gpt-4o").send().await.expect_status(200);
         let again = app.chat("gpt-4o").send().await.expect_status(200);
-        assert_eq!((told(&first), told(&again)), (MISS, HIT));
+        assert_eq!((cache_headers(&first), cache_headers(&again)), (MISS, HIT));
         assert_eq!((asked(&app), &first.body), (1, &again.body));
         for name in ["content-type", "x-gateway-model", "x-gateway-provider"] {
             assert_eq!(first.header(name), again.header(name), "{name}");
@@ -96,7 +96,11 @@ async fn whole_and_streamed_answers_of_every_format_share_an_entry() {
                     let made = client.ask(&app, &model, first).send().await.expect_status(200);
                     let same = client.ask(&app, &model, first).send().await.expect_status(200);
                     let other = client.ask(&app, &model, !first).send().await.expect_status(200);
-                    assert_eq!([told(&made), told(&same), told(&other)], [MISS, HIT, HIT], "{name}");
+                    assert_eq!(
+                        [cache_headers(&made), cache_headers(&same), cache_headers(&other)],
+                        [MISS, HIT, HIT],
+                        "{name}"
+                    );
                     assert_eq!(asked(&app), before + 1, "{name}");
                     let texts = [&made, &same, &other].map(|answer| client.text(answer));
                     assert!(!texts[0].is_empty(), "{name}");
@@ -118,7 +122,7 @@ async fn embeddings_are_cached() {
     app::each_with(cached, async |app| {
         let ask = || app.post("/v1/embeddings", json!({"model": "text", "input": "Hello"})).send();
         let (first, again) = (ask().await.expect_status(200), ask().await.expect_status(200));
-        assert_eq!((told(&again), asked(&app), &first.body), (HIT, 1, &again.body));
+        assert_eq!((cache_headers(&again), asked(&app), &first.body), (HIT, 1, &again.body));
     })
     .await;
 }
@@ -147,13 +151,21 @@ async fn callers_of_another_scope_never_get_the_answer() {
                         .await
                         .expect_status(200)
                 };
-                assert_eq!(told(&ask(&one, "/a").await), MISS);
-                assert_eq!(told(&ask(&one, "/a").await), HIT, "{scope:?}");
+                assert_eq!(cache_headers(&ask(&one, "/a").await), MISS);
+                assert_eq!(cache_headers(&ask(&one, "/a").await), HIT, "{scope:?}");
                 let expect = |shared: bool| if shared { HIT } else { MISS };
-                assert_eq!(told(&ask(&two, "/a").await), expect(shared[0]), "{scope:?}: another key");
-                assert_eq!(told(&ask(&one, "/a/b").await), expect(shared[1]), "{scope:?}: another path");
                 assert_eq!(
-                    told(&ask(&elsewhere, "/a").await),
+                    cache_headers(&ask(&two, "/a").await),
+                    expect(shared[0]),
+                    "{scope:?}: another key"
+                );
+                assert_eq!(
+                    cache_headers(&ask(&one, "/a/b").await),
+                    expect(shared[1]),
+                    "{scope:?}: another path"
+                );
+                assert_eq!(
+                    cache_headers(&ask(&elsewhere, "/a").await),
                     expect(shared[2]),
                     "{scope:?}: another tenant"
                 );
@@ -170,11 +182,11 @@ async fn clients_can_ask_for_a_new_answer() {
             app.chat("text").header(name, value).send().await.expect_status(200)
         };
         app.chat("text").send().await.expect_status(200);
-        assert_eq!(told(&ask("cache-control", "no-cache").await).0, "bypass");
-        assert_eq!(told(&ask("cache-control", "max-age=0, No-Store").await).0, "bypass");
-        assert_eq!(told(&ask("x-cache-type", "semantic").await).0, "bypass");
+        assert_eq!(cache_headers(&ask("cache-control", "no-cache").await).0, "bypass");
+        assert_eq!(cache_headers(&ask("cache-control", "max-age=0, No-Store").await).0, "bypass");
+        assert_eq!(cache_headers(&ask("x-cache-type", "semantic").await).0, "bypass");
         assert_eq!(asked(&app), 4);
-        assert_eq!(told(&ask("x-cache-type", "both").await), HIT);
+        assert_eq!(cache_headers(&ask("x-cache-type", "both").await), HIT);
         for (name, value) in [("x-cache-ttl", "0"), ("x-cache-ttl", "soon"), ("x-cache-type", "fuzzy")] {
             let refused = app.chat("text").header(name, value).refusal().await;
             assert_eq!((refused.0, &*refused.1), (400, "invalid_parameter"), "{name}: {value}");
@@ -182,8 +194,8 @@ async fn clients_can_ask_for_a_new_answer() {
 
         // An answer that is not to be stored is not.
         let other = app.chat("long").header("cache-control", "no-store").send().await.expect_status(200);
-        assert_eq!(told(&other).0, "bypass");
-        assert_eq!(told(&app.chat("long").send().await), MISS);
+        assert_eq!(cache_headers(&other).0, "bypass");
+        assert_eq!(cache_headers(&app.chat("long").send().await), MISS);
     })
     .await;
 }
@@ -194,13 +206,13 @@ async fn answers_expire() {
         app.chat("text").send().await.expect_status(200);
         app.chat("long").header("x-cache-ttl", "60").send().await.expect_status(200);
         app.clock.pass(Duration::from_secs(61));
-        assert_eq!(told(&app.chat("text").send().await), HIT);
+        assert_eq!(cache_headers(&app.chat("text").send().await), HIT);
         let debug = app.chat("long").header("x-cache-debug", "1").send().await;
-        assert_eq!(told(&debug), MISS);
+        assert_eq!(cache_headers(&debug), MISS);
         assert_eq!(debug.header("x-cache-miss-reason"), Some("expired"));
         assert_eq!(debug.header("x-cache-key").map(str::len), Some(64));
         app.clock.pass(Duration::from_secs(3600));
-        assert_eq!(told(&app.chat("text").send().await), MISS);
+        assert_eq!(cache_headers(&app.chat("text").send().await), MISS);
     })
     .await;
 }
@@ -213,7 +225,7 @@ async fn errors_and_broken_streams_are_not_cached() {
             for _ in 0..2 {
                 let call = if streams { app.stream(model) } else { app.chat(model) };
                 let answer = call.send().await;
-                assert_ne!(told(&answer), HIT, "{model}");
+                assert_ne!(cache_headers(&answer), HIT, "{model}");
             }
         }
         let before = asked(&app);
@@ -232,7 +244,7 @@ async fn answers_of_other_targets_are_not_cached() {
         assert!(made.status < 300, "{}", made.text());
         for _ in 0..2 {
             let answer = app.chat("pair").send().await.expect_status(200);
-            assert_eq!(told(&answer), MISS);
+            assert_eq!(cache_headers(&answer), MISS);
         }
     })
     .await;
@@ -246,7 +258,7 @@ async fn calls_that_depend_on_more_than_the_request_are_not_cached() {
         let next = json!({"model": "text", "input": "More", "previous_response_id": id});
         for _ in 0..2 {
             let answer = app.post("/v1/responses", next.clone()).send().await.expect_status(200);
-            assert_eq!(told(&answer).0, "bypass");
+            assert_eq!(cache_headers(&answer).0, "bypass");
         }
         let debug = app.post("/v1/responses", next).header("x-cache-debug", "1").send().await;
         assert_eq!(debug.header("x-cache-miss-reason"), Some("not_cacheable"));
@@ -263,7 +275,7 @@ async fn a_cached_response_belongs_to_each_caller_and_can_be_continued() {
             let ask = || app.post("/v1/responses", body.clone());
             let first = ask().send().await.expect_status(200);
             let again = ask().key(&key).send().await.expect_status(200);
-            assert_eq!((told(&first), told(&again)), (MISS, HIT));
+            assert_eq!((cache_headers(&first), cache_headers(&again)), (MISS, HIT));
             let ids = [&first, &again].map(|answer| match stream {
                 false => answer.json()["id"].as_str().unwrap().to_owned(),
                 true => {
@@ -294,7 +306,7 @@ async fn identical_calls_at_the_same_time_are_sent_once() {
             let ask = || if stream { app.stream("drip-20") } else { app.chat("slow-200") };
             let answers = join_all((0..100).map(|_| ask().send())).await;
             assert_eq!(asked(&app), before + 1, "stream: {stream}");
-            let hits = answers.iter().filter(|answer| told(answer) == HIT).count();
+            let hits = answers.iter().filter(|answer| cache_headers(answer) == HIT).count();
             assert_eq!(hits, 99, "stream: {stream}");
             assert!(
                 answers.iter().all(|answer| answer.status == 200 && answer.content() == answers[0].content())
@@ -322,7 +334,7 @@ async fn calls_do_not_wait_for_one_that_fails_or_is_gone() {
             },
             follower
         );
-        assert_eq!((answer.status, told(&answer)), (200, MISS));
+        assert_eq!((answer.status, cache_headers(&answer)), (200, MISS));
     })
     .await;
 }
@@ -336,12 +348,15 @@ async fn workflows_switch_the_cache_off_and_set_the_lifetime() {
         };
         activate(json!({"cache": {"ttl_seconds": 10}})).await;
         app.chat("text").send().await.expect_status(200);
-        assert_eq!(told(&app.chat("text").send().await), HIT);
+        assert_eq!(cache_headers(&app.chat("text").send().await), HIT);
         app.clock.pass(Duration::from_secs(11));
-        assert_eq!(told(&app.chat("text").send().await), MISS);
+        assert_eq!(cache_headers(&app.chat("text").send().await), MISS);
         activate(json!({"features": {"cache": false}})).await;
         let answer = app.chat("text").header("x-cache-debug", "1").send().await.expect_status(200);
-        assert_eq!((told(&answer).0, answer.header("x-cache-miss-reason")), ("bypass", Some("disabled")));
+        assert_eq!(
+            (cache_headers(&answer).0, answer.header("x-cache-miss-reason")),
+            ("bypass", Some("disabled"))
+        );
     })
     .await;
 }
@@ -359,9 +374,9 @@ async fn guardrails_are_part_of_the_key() {
         let workflow = json!({"name": "w", "workflow_payload": {"guardrails": ["words"]}});
         app.post("/admin/api/v1/workflows", workflow).send().await.expect_status(201);
         app.chat("echo").send().await.expect_status(200);
-        assert_eq!(told(&app.chat("echo").send().await), HIT);
+        assert_eq!(cache_headers(&app.chat("echo").send().await), HIT);
         guard("[TWO]").await;
-        assert_eq!(told(&app.chat("echo").send().await), MISS);
+        assert_eq!(cache_headers(&app.chat("echo").send().await), MISS);
     })
     .await;
 }
@@ -376,7 +391,7 @@ async fn a_hit_takes_no_tokens_and_no_budget() {
         ask().await.expect_status(200);
         let one = ask().await.expect_status(200);
         let two = ask().await.expect_status(200);
-        assert_eq!([told(&one), told(&two)], [HIT, HIT]);
+        assert_eq!([cache_headers(&one), cache_headers(&two)], [HIT, HIT]);
         assert_eq!(remaining(&one), remaining(&two));
     })
     .await;
@@ -457,7 +472,7 @@ async fn cached_answers_can_be_purged() {
 async fn without_the_cache_its_reports_are_unavailable() {
     app::each(async |app| {
         let answer = app.chat("text").send().await.expect_status(200);
-        assert_eq!(told(&answer), ("off", None));
+        assert_eq!(cache_headers(&answer), ("off", None));
         let question = json!({"body": question("text")});
         for (path, body) in [("debug", question), ("purge", json!({}))] {
             let refused = app.post(format!("/admin/api/v1/cache/{path}"), body).refusal().await;
@@ -481,8 +496,8 @@ async fn a_request_that_guardrails_changed_shares_nothing_of_its_original() {
         };
         assert!(ask("alice").await.text().contains("Help alice."), "the client's own request is repeated");
         let other = ask("bob").await;
-        assert!(!other.text().contains("alice") && told(&other) == MISS, "{}", other.text());
-        assert_eq!(told(&ask("bob").await), HIT);
+        assert!(!other.text().contains("alice") && cache_headers(&other) == MISS, "{}", other.text());
+        assert_eq!(cache_headers(&ask("bob").await), HIT);
     })
     .await;
 }
@@ -496,9 +511,9 @@ async fn answers_that_cannot_be_converted_are_cached_for_each_form() {
         let plain = app.post("/v1/chat/completions", body.clone()).send().await.expect_status(200);
         body["stream_options"] = json!({"include_usage": true});
         let counted = app.post("/v1/chat/completions", body.clone()).send().await.expect_status(200);
-        assert_eq!([told(&plain), told(&counted)], [MISS, MISS]);
+        assert_eq!([cache_headers(&plain), cache_headers(&counted)], [MISS, MISS]);
         assert!(counted.text().contains("\"usage\":{"), "{}", counted.text());
-        assert_eq!(told(&app.post("/v1/chat/completions", body).send().await), HIT);
+        assert_eq!(cache_headers(&app.post("/v1/chat/completions", body).send().await), HIT);
     })
     .await;
 }
@@ -519,7 +534,7 @@ async fn streams_with_an_early_head_are_cached_and_waited_for() {
         }
         assert_eq!(asked(&app), 1, "the second waits for the first, and gets heartbeats meanwhile");
         let third = ask().await.expect_status(200);
-        assert_eq!((told(&third), third.header("x-gateway-provider")), (HIT, Some("openai")));
+        assert_eq!((cache_headers(&third), third.header("x-gateway-provider")), (HIT, Some("openai")));
         for answer in [&second, &third] {
             let (_, last) = answer.named_events().pop().unwrap();
             let next =
@@ -542,7 +557,7 @@ async fn answers_that_a_budget_shortened_are_not_cached() {
         for _ in 0..2 {
             let answer = app.post("/v1/chat/completions", body.clone()).send().await.expect_status(200);
             assert!(answer.header("x-gateway-max-tokens-clamped").is_some());
-            assert_eq!(told(&answer), MISS);
+            assert_eq!(cache_headers(&answer), MISS);
         }
     })
     .await;

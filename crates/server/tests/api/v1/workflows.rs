@@ -80,19 +80,25 @@ async fn a_timeout_bounds_the_whole_call() {
     .await;
 }
 
+fn audited() -> TestSettings {
+    let mut settings = TestSettings::default();
+    settings.policy.audit.enabled = true;
+    settings
+}
+
+/// Activates a workflow for the path `/quiet` whose calls are in neither log.
+async fn switch_recording_off(app: &TestApp) {
+    let quiet = json!({
+        "scope": {"scope_user_path": "/quiet"}, "name": "quiet",
+        "workflow_payload": {"features": {"audit": false, "usage": false}},
+    });
+    workflow(app, quiet).await;
+}
+
 #[tokio::test]
 async fn recording_can_be_switched_off_for_a_path() {
-    let settings = || {
-        let mut settings = TestSettings::default();
-        settings.policy.audit.enabled = true;
-        settings
-    };
-    app::each_with(settings, async |app| {
-        let quiet = json!({
-            "scope": {"scope_user_path": "/quiet"}, "name": "quiet",
-            "workflow_payload": {"features": {"audit": false, "usage": false}},
-        });
-        workflow(&app, quiet).await;
+    app::each_with(audited, async |app| {
+        switch_recording_off(&app).await;
         let noted = json!({"scope": {"scope_user_path": "/noted"}, "name": "noted"});
         let noted = workflow(&app, noted).await;
         for path in ["/quiet/user", "/noted/user", "/quietly"] {
@@ -117,17 +123,8 @@ async fn recording_can_be_switched_off_for_a_path() {
 /// Calls that end before their targets are known, and repeated answers, have the workflow of their path.
 #[tokio::test]
 async fn calls_that_are_not_routed_are_not_recorded_either() {
-    let settings = || {
-        let mut settings = TestSettings::default();
-        settings.policy.audit.enabled = true;
-        settings
-    };
-    app::each_with(settings, async |app| {
-        let quiet = json!({
-            "scope": {"scope_user_path": "/quiet"}, "name": "quiet",
-            "workflow_payload": {"features": {"audit": false, "usage": false}},
-        });
-        workflow(&app, quiet).await;
+    app::each_with(audited, async |app| {
+        switch_recording_off(&app).await;
         let call =
             |body: Value| app.post("/v1/chat/completions", body).header("x-gateway-user-path", "/quiet");
         call(json!({"messages": []})).send().await.expect_status(400);

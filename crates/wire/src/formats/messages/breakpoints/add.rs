@@ -19,7 +19,7 @@ const LAST_ELEMENTS: usize = 1024;
 
 const FIVE_MINUTES: &str = r#"{"type":"ephemeral"}"#;
 const MARK: &str = r#""cache_control":{"type":"ephemeral"}"#;
-/// What turns a text into a block with a breakpoint.
+/// The bytes around a text that make it a block with a breakpoint.
 const BLOCK_START: &str = r#"[{"type":"text","text":"#;
 const BLOCK_END: &str = r#","cache_control":{"type":"ephemeral"}}]"#;
 
