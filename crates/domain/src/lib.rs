@@ -18,5 +18,6 @@ pub mod resources;
 pub mod scope;
 pub mod secret;
 pub mod strategy;
+pub mod text;
 pub mod usage;
 pub mod user_path;

@@ -15,6 +15,28 @@ impl Nanos {
         self.0 as f64 / 1e9
     }
 
+    /// The exact amount in USD, with nine decimals.
+    pub fn decimal(self) -> String {
+        const WHOLE: u64 = 1_000_000_000;
+        let amount = self.0.unsigned_abs();
+        let mut text = String::with_capacity(24);
+        if self.0 < 0 {
+            text.push('-');
+        }
+        // Without the formatter for amounts below ten dollars: one is in nearly every response.
+        match amount / WHOLE {
+            digit @ 0..=9 => text.push(char::from(b'0' + digit as u8)),
+            dollars => text.push_str(&dollars.to_string()),
+        }
+        text.push('.');
+        let mut unit = WHOLE / 10;
+        while unit > 0 {
+            text.push(char::from(b'0' + (amount / unit % 10) as u8));
+            unit /= 10;
+        }
+        text
+    }
+
     pub fn from_usd(usd: f64) -> Option<Self> {
         let nanos = (usd * 1e9).round();
         (nanos.is_finite() && nanos.abs() < 9.2e18).then_some(Self(nanos as i64))
@@ -99,6 +121,15 @@ impl Cost {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn decimals_are_exact() {
+        for nanos in [0, 1, 42, 999_999_999, 1_000_000_000, 9_999_999_999, 10_000_000_000, i64::MAX] {
+            let expected = format!("{}.{:09}", nanos / 1_000_000_000, nanos % 1_000_000_000);
+            assert_eq!(Nanos(nanos).decimal(), expected);
+            assert_eq!(Nanos(-nanos).decimal().trim_start_matches('-'), expected);
+        }
+    }
 
     #[test]
     fn products_are_rounded_once() {

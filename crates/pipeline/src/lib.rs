@@ -86,14 +86,14 @@ where
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let (streams, holds_answer) = (call.stream, call.holds_answer);
-            let early = EarlyReply::of(&ticket);
+            let early = streams.then(|| EarlyReply::of(&ticket));
             // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
-            match streams {
-                true => {
+            match early {
+                Some(early) => {
                     commit::stream_or_hold(gateway, &arrival, early, answering, recorder, holds_answer).await
                 }
-                false => commit::whole(answering, recorder, AnswerForm::Document).await,
+                None => commit::whole(answering, recorder, AnswerForm::Document).await,
             }
         }
         Err(fault) => Err(ticket.refuse(fault)),

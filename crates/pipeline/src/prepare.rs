@@ -106,7 +106,7 @@ async fn refuse_others_objects(
     let Some(owner) = responses::visible_to(principal, ticket.context.owner(), Action::Read) else {
         return Ok(());
     };
-    let ids = ownership::references_of(gateway, &call.request.body).await?;
+    let ids = ownership::references_of(gateway, &call.request.body, call.request.object.keys).await?;
     if ids.is_empty() {
         return Ok(());
     }

@@ -7,10 +7,12 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::BoxError;
 use bytes::Bytes;
+use domain::clock::Timestamp;
 use http::{Request, Response};
 use hyper::body::{Body, Incoming};
-use hyper::server::conn::http1;
+use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
@@ -19,6 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::framing::{self, ConflictFlag};
 use crate::http_service::HttpService;
+use crate::http1::{self, Served, Service, Timeouts, stopped};
 use crate::http2::{self, StreamBody, StreamExecutor};
 use crate::preface;
 use crate::request_body::RequestBody;
@@ -107,10 +110,10 @@ pub async fn serve(
 }
 
 /// Maximum size of a request head, and of a connection's read and write buffers.
-const MAX_HEAD: usize = 64 * 1024;
+pub(crate) const MAX_HEAD: usize = 64 * 1024;
 
-fn http1_builder(config: &ListenConfig) -> http1::Builder {
-    let mut builder = http1::Builder::new();
+fn http1_builder(config: &ListenConfig) -> Builder {
+    let mut builder = Builder::new();
     builder.timer(TokioTimer::new()).header_read_timeout(config.header_timeout);
     // `max_buf_size` alone is not exact: one read may exceed it.
     builder.max_buf_size(MAX_HEAD).max_header_size(MAX_HEAD);
@@ -121,7 +124,7 @@ async fn connection(
     stream: std::net::TcpStream,
     peer: IpAddr,
     http_service: HttpService,
-    http1: Arc<http1::Builder>,
+    http1: Arc<Builder>,
     config: ListenConfig,
     mut stop: watch::Receiver<bool>,
     slot: Arc<ConnectionSlot>,
@@ -134,12 +137,12 @@ async fn connection(
     };
     let Ok(Ok(Some(detected))) = detected else { return };
     let client = Client { http_service, peer, slot };
-    let io = WriteTimeoutStream::new(stream, detected.consumed, config.write_patience);
     // Boxed, so that the task holds the state of one protocol only and not the state that detection needed.
-    let outcome = if detected.http2 {
-        Box::pin(serve_http2(TokioIo::new(io), client, config.write_patience, stop)).await
+    let outcome: Result<(), BoxError> = if detected.http2 {
+        let io = WriteTimeoutStream::new(stream, detected.consumed, config.write_patience);
+        Box::pin(serve_http2(TokioIo::new(io), client, config.write_patience, stop)).await.map_err(Into::into)
     } else {
-        Box::pin(serve_http1(io, client, &http1, stop)).await
+        Box::pin(serve_http1(stream, detected.consumed, client, &http1, &config, stop)).await
     };
     if let Err(error) = outcome {
         tracing::debug!(%error, "connection ended with an error");
@@ -155,7 +158,7 @@ struct Client {
 }
 
 impl Client {
-    async fn answer<B>(
+    async fn answer_checked<B>(
         self,
         request: Request<B>,
         conflict: ConflictFlag,
@@ -164,23 +167,56 @@ impl Client {
         B: Body<Data = Bytes, Error = hyper::Error> + Send + Unpin + 'static,
     {
         match framing::check(&request, &conflict) {
-            Ok(()) => self.http_service.answer(request, Some(self.peer), Some(self.slot)).await,
+            Ok(()) => Ok(self.http_service.answer(request, Some(self.peer), Some(self.slot)).await),
             Err(fault) => Ok(self.http_service.refuse(&request, fault)),
         }
     }
 }
 
+impl Service for Client {
+    async fn answer(&self, request: Request<http1::RequestBody>) -> Response<Outgoing> {
+        self.http_service.answer(request, Some(self.peer), Some(self.slot.clone())).await
+    }
+
+    fn needs_whole_body(&self, path: &str) -> bool {
+        self.http_service.needs_whole_body(path)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.http_service.app().gateway.clock.now()
+    }
+}
+
+/// Serves a connection by `http1`, and from its first unsupported request on by hyper.
 async fn serve_http1(
+    stream: TcpStream,
+    read_before: Vec<u8>,
+    client: Client,
+    builder: &Builder,
+    config: &ListenConfig,
+    stop: watch::Receiver<bool>,
+) -> Result<(), BoxError> {
+    let timeouts = Timeouts { head: config.header_timeout, write: config.write_patience };
+    match http1::serve(stream, &read_before, &client, timeouts, stop.clone()).await? {
+        Served::Closed => Ok(()),
+        Served::Unsupported(stream, read_before) => {
+            let io = WriteTimeoutStream::new(stream, read_before.into(), config.write_patience);
+            Ok(Box::pin(serve_by_hyper(io, client, builder, stop)).await?)
+        }
+    }
+}
+
+async fn serve_by_hyper(
     mut io: WriteTimeoutStream,
     client: Client,
-    builder: &http1::Builder,
+    builder: &Builder,
     mut stop: watch::Receiver<bool>,
 ) -> hyper::Result<()> {
     let conflict = io.scan_framing();
     // Boxed: hyper reserves room for this future inline, even while the connection is idle.
     let service = service_fn(move |request: Request<Incoming>| {
         let request = request.map(|body| RequestBody::new(body, &client.http_service.app().gateway.tasks));
-        Box::pin(client.clone().answer(request, conflict.clone()))
+        Box::pin(client.clone().answer_checked(request, conflict.clone()))
     });
     let mut connection = pin!(builder.serve_connection(TokioIo::new(io), service).with_upgrades());
     tokio::select! {
@@ -200,7 +236,7 @@ async fn serve_http2(
 ) -> hyper::Result<()> {
     let streams = StreamExecutor::new(write_timeout);
     let service = service_fn(move |request: Request<Incoming>| {
-        let answer = client.clone().answer(request, ConflictFlag::default());
+        let answer = client.clone().answer_checked(request, ConflictFlag::default());
         async move { answer.await.map(|response| response.map(StreamBody::new)) }
     });
     let mut connection = pin!(http2::builder(streams.clone()).serve_connection(io, service));
@@ -216,10 +252,4 @@ async fn serve_http2(
             tokio::time::timeout(write_timeout, connection).await.unwrap_or(Ok(()))
         }
     }
-}
-
-/// Waits for the stop signal. The guard that `wait_for` returns is dropped immediately: holding it would block the
-/// sender.
-async fn stopped(stop: &mut watch::Receiver<bool>) {
-    let _ = stop.wait_for(|stop| *stop).await;
 }

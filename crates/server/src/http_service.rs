@@ -1,6 +1,5 @@
 //! The service in front of the router: assigns request ids, catches panics and handles CORS.
 
-use std::convert::Infallible;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -51,7 +50,7 @@ impl HttpService {
         request: Request<B>,
         client_ip: Option<IpAddr>,
         slot: Option<Arc<ConnectionSlot>>,
-    ) -> Result<Response<Outgoing>, Infallible>
+    ) -> Response<Outgoing>
     where
         B: http_body::Body<Data = Bytes> + Send + Unpin + 'static,
         B::Error: Into<Box<dyn std::error::Error + Send + Sync>> + std::fmt::Display,
@@ -59,7 +58,7 @@ impl HttpService {
         let request_id = self.request_id(&request);
         let origin = cors::allowed_origin(&self.app.config.cors_origins, request.headers());
         if let Some(preflight) = cors::preflight(&request, origin.as_ref()) {
-            return Ok(stamp(preflight.map(Outgoing::Framework), &request_id));
+            return stamp(preflight.map(Outgoing::Framework), &request_id);
         }
         let trusted = &self.app.config.trusted_proxies;
         let client_ip = client_ip.map(|peer| client_address::resolve(peer, request.headers(), trusted));
@@ -72,7 +71,14 @@ impl HttpService {
         });
         cors::expose(response.headers_mut(), origin);
         forbid_buffering(response.headers_mut());
-        Ok(stamp(response, &request_id))
+        stamp(response, &request_id)
+    }
+
+    /// Whether the handler of this path reads the body to its end before it starts: the inference API does, the
+    /// passthrough forwards it as it arrives.
+    pub(crate) fn needs_whole_body(&self, path: &str) -> bool {
+        let path = path.strip_prefix(&*self.base_path).unwrap_or_default();
+        path.starts_with("/v1") || path.starts_with("/openai/")
     }
 
     /// Answers a rejected request without routing it, and closes the connection because the bytes that follow cannot be

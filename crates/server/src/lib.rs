@@ -11,6 +11,7 @@ mod csv;
 mod dependencies;
 mod fault;
 mod framing;
+mod http1;
 mod http2;
 mod http_service;
 mod inference;

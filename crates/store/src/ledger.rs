@@ -16,6 +16,7 @@ mod summary;
 #[cfg(test)]
 mod tests;
 mod unpriced;
+mod usage_insert;
 mod uses;
 
 use std::time::Duration;

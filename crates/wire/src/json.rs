@@ -2,6 +2,7 @@
 
 mod compact;
 mod cursor;
+mod key_filter;
 mod key_search;
 mod stream_validator;
 mod text;
@@ -16,6 +17,8 @@ use domain::fault::{self, Fault};
 pub use compact::compact;
 use cursor::Cursor;
 pub use domain::json::{Quoted, push_escaped, push_number, push_string, quote};
+pub use key_filter::KeyFilter;
+use key_filter::fingerprint;
 pub use key_search::{find_key, find_plain_string, value_after};
 pub use stream_validator::StreamValidator;
 pub use text::{decoded_len, string_at, string_extent};
@@ -53,6 +56,8 @@ pub struct Object {
     pub escaped_keys: bool,
     /// Values and keys in the object, at any depth.
     pub elements: usize,
+    /// The keys in the object, at any depth.
+    pub keys: KeyFilter,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -259,8 +264,8 @@ fn object(cursor: &mut Cursor<'_>) -> Result<Object, ScanError> {
             cursor.skip_space();
         }
     }
-    let object =
-        Object { members, open, close: cursor.at() - 1, escaped_keys, elements: cursor.elements() + 1 };
+    let (close, elements, keys) = (cursor.at() - 1, cursor.elements() + 1, cursor.keys());
+    let object = Object { members, open, close, escaped_keys, elements, keys };
     object.refuse_duplicates(cursor.bytes())?;
     Ok(object)
 }
@@ -294,13 +299,6 @@ impl Object {
             None => Ok(()),
         }
     }
-}
-
-/// A cheap hash that avoids most comparisons of unequal keys.
-fn fingerprint(key: &[u8]) -> usize {
-    let first = key.first().copied().unwrap_or_default();
-    let last = key.last().copied().unwrap_or_default();
-    key.len() * 7 + usize::from(first) * 3 + usize::from(last)
 }
 
 #[cfg(test)]

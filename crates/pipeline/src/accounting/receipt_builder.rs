@@ -10,6 +10,7 @@ use domain::fault::FaultCode;
 use domain::money::Nanos;
 use domain::principal::Principal;
 use domain::receipt::{Attempt, Receipt};
+use domain::text::clip;
 use domain::usage::Usage;
 use domain::user_path::UserPath;
 use store::ShardId;
@@ -120,9 +121,9 @@ impl ReceiptBuilder {
         if let Some(trace) = &mut self.trace {
             trace.requested(&call.request);
         }
-        let model: String = call.request.model.as_deref().unwrap_or_default().chars().take(300).collect();
+        let model = clip(call.request.model.as_deref().unwrap_or_default(), 300);
         self.edit(|receipt| {
-            receipt.requested_model = model;
+            model.clone_into(&mut receipt.requested_model);
             receipt.stream = call.stream;
         });
     }
@@ -218,7 +219,7 @@ impl ReceiptBuilder {
 
     /// Records the id of the response as the client knows it.
     pub fn known_as(&mut self, id: &str) {
-        self.edit(|receipt| receipt.response_id = Some(id.chars().take(200).collect()));
+        self.edit(|receipt| receipt.response_id = Some(clip(id, 200).to_owned()));
     }
 
     pub fn produced(&mut self, content_bytes: u64) {

@@ -9,8 +9,10 @@ use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
 use domain::principal::Principal;
 use domain::receipt::{Attempt, GuardedSubject, GuardrailVerdict, OpeningRef, Receipt, Verdict};
+use domain::text::clip;
 use domain::usage::Usage;
 use domain::user_path::UserPath;
+use http::header::USER_AGENT;
 use http::{HeaderMap, HeaderValue};
 use tokio::task::JoinHandle;
 
@@ -60,11 +62,8 @@ impl Ticket {
             method: arrival.method.to_owned(),
             endpoint: arrival.endpoint.to_owned(),
             user_path: "/".into(),
-            client_ip: arrival.client_ip.map(|ip| ip.to_string()).unwrap_or_default(),
-            user_agent: arrival
-                .header("user-agent")
-                .map(|text| text.chars().take(200).collect())
-                .unwrap_or_default(),
+            client_ip: arrival.client_ip.map(arrival::address_text).unwrap_or_default(),
+            user_agent: clip(arrival.header(USER_AGENT).unwrap_or_default(), 200).to_owned(),
             trace: trace_context,
             unbooked: !gateway.policy.accounting,
             ..Receipt::default()
@@ -121,7 +120,7 @@ impl Ticket {
         let run_id = arrival::run_id(&arrival.headers);
         // Not shared before, so this changes the context in place.
         Arc::make_mut(&mut self.context).identify(caller, path.as_ref().ok());
-        let session_id = arrival.session_id().map(|text| text.chars().take(200).collect());
+        let session_id = arrival.session_id().map(|text| clip(text, 200).to_owned());
         self.receipt.edit(|receipt| {
             receipt.auth_method = caller.auth_method().to_owned();
             receipt.auth_key_id = caller.key().map(|key| key.id.to_string());

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::call::{Format, Surface, Target};
 use domain::fault::{self, Fault};
+use http::HeaderName;
 use wire::codec::{Request, RequestShape};
 use wire::request_identity;
 
@@ -17,6 +18,7 @@ use crate::gateway::Gateway;
 use crate::routing::routes::Deployment;
 use crate::services::response_cache::CacheKey;
 
+const CACHE_DEBUG: HeaderName = HeaderName::from_static("x-cache-debug");
 const TTL: &str = "X-Cache-TTL";
 const TYPE: &str = "X-Cache-Type";
 /// The longest lifetime that a client can ask for.
@@ -81,7 +83,7 @@ pub fn eligibility(
     if !context.gateway().policy.cache.enabled {
         return Ok(Eligibility::Off);
     }
-    let wants_details = arrival.header("x-cache-debug") == Some("1");
+    let wants_details = arrival.header(CACHE_DEBUG) == Some("1");
     let excluded = |reason| Ok(Eligibility::Excluded { reason, wants_details });
     if !context.policy().features.cache {
         return excluded(MissReason::Disabled);

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use store::{OwnedObject, Owner, OwnerFilter};
+use wire::json::KeyFilter;
 use wire::meter::references_in;
 
 use crate::gateway::Gateway;
@@ -66,9 +67,9 @@ async fn owner_of(gateway: &Gateway, id: &str) -> Result<Option<Owner>, Fault> {
 }
 
 /// The ids of stored objects that a complete body refers to; a large body is searched on a worker thread.
-pub async fn references_of(gateway: &Gateway, body: &Bytes) -> Result<Vec<String>, Fault> {
+pub async fn references_of(gateway: &Gateway, body: &Bytes, keys: KeyFilter) -> Result<Vec<String>, Fault> {
     let shared = body.clone();
-    gateway.with_bytes(body.len(), move || references_in(&shared)).await
+    gateway.with_bytes(body.len(), move || references_in(&shared, keys)).await
 }
 
 /// Records the owner of these objects. Providers delete `temporary` ones after some weeks.

@@ -186,7 +186,7 @@ impl Deployment {
     pub fn cost_header(&self, usage: &Usage) -> Option<HeaderValue> {
         let priced = || self.charge(usage).map(Cost::total);
         let nanos = usage.reported_cost.or_else(priced)?;
-        HeaderValue::from_str(&format!("{}.{:09}", nanos.0 / 1_000_000_000, nanos.0 % 1_000_000_000)).ok()
+        HeaderValue::from_str(&nanos.decimal()).ok()
     }
 }
 

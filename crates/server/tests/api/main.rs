@@ -9,6 +9,7 @@
 mod admin;
 mod app;
 mod connections;
+mod http1;
 mod matrix;
 mod openapi;
 mod ready;

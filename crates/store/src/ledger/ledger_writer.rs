@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use sqlx::SqlStr;
 
-use super::booking::{Booking, COLUMNS, WIDTH};
+use super::booking::{Booking, WIDTH};
 use super::compaction::{self, WaitingDeltas};
 use super::delta::Delta;
 use super::rollup::{self, Key, Sums, TABLES};
+use super::usage_insert::UsageInserts;
 use super::uses;
 use crate::StoreError;
 use crate::database::{Writing, placeholders, sql};
@@ -24,7 +25,7 @@ type Sized = [SqlStr; SIZES.len()];
 pub(crate) struct LedgerWriter(Arc<Statements>);
 
 struct Statements {
-    usage: Sized,
+    usage: UsageInserts,
     rollups: [Sized; TABLES.len()],
     uses: Sized,
     backlog: WaitingDeltas,
@@ -40,11 +41,7 @@ pub(crate) enum Booked {
 
 impl LedgerWriter {
     pub fn new(postgres: bool) -> Self {
-        let usage = SIZES.map(|rows| {
-            let values = placeholders(WIDTH, rows, postgres);
-            let columns = &*COLUMNS;
-            sql(format!("INSERT INTO usage ({columns}) VALUES {values} ON CONFLICT (at, id) DO NOTHING"))
-        });
+        let usage = UsageInserts::new(postgres);
         let rollups =
             std::array::from_fn(|table| SIZES.map(|rows| sql(TABLES[table].upsert(rows, postgres))));
         let uses = SIZES.map(|rows| sql(uses::upsert(&placeholders(uses::WIDTH, rows, postgres))));
@@ -63,11 +60,12 @@ impl LedgerWriter {
         one_at_a_time: bool,
     ) -> Result<Booked, StoreError> {
         let mut fresh = Vec::with_capacity(bookings.len());
-        let texts = if one_at_a_time { &self.0.usage[SIZES.len() - 1..] } else { &self.0.usage[..] };
-        for (text, chunk) in pieces(texts, bookings) {
+        let sizes = if one_at_a_time { &[1][..] } else { &SIZES };
+        for (_, chunk) in pieces(sizes, bookings) {
             let mut values = Vec::with_capacity(chunk.len() * WIDTH);
             chunk.iter().for_each(|booking| booking.bind(&mut values));
-            match open.execute(text.clone(), &values).await? as usize {
+            let text = self.0.usage.statement(&mut values);
+            match open.execute(text, &values).await? as usize {
                 inserted if inserted == chunk.len() => fresh.extend(chunk),
                 _ if chunk.len() == 1 => tracing::debug!(id = %chunk[0].id, "receipt already booked"),
                 _ => return Ok(Booked::SomeKnown),
@@ -88,10 +86,10 @@ impl LedgerWriter {
         sums: Vec<(Key<'_>, Sums)>,
     ) -> Result<(), StoreError> {
         for ((table, texts), sums) in TABLES.iter().zip(&self.0.rollups).zip(rollup::spread(sums)) {
-            for (text, chunk) in pieces(texts, &sums) {
+            for (place, chunk) in pieces(&SIZES, &sums) {
                 let mut values = Vec::with_capacity(chunk.len() * table.width());
                 chunk.iter().for_each(|(key, sums)| table.bind(key, sums, &mut values));
-                open.execute(text.clone(), &values).await?;
+                open.execute(texts[place].clone(), &values).await?;
             }
         }
         Ok(())
@@ -100,24 +98,22 @@ impl LedgerWriter {
     /// Records the latest use of keys.
     pub async fn note_uses(&self, open: &mut Writing, uses: &BTreeMap<&str, i64>) -> Result<(), StoreError> {
         let uses: Vec<(&str, i64)> = uses.iter().map(|(key, at)| (*key, *at)).collect();
-        for (text, chunk) in pieces(&self.0.uses, &uses) {
+        for (place, chunk) in pieces(&SIZES, &uses) {
             let mut values = Vec::with_capacity(chunk.len() * uses::WIDTH);
             chunk.iter().for_each(|used| uses::bind(used, &mut values));
-            open.execute(text.clone(), &values).await?;
+            open.execute(self.0.uses[place].clone(), &values).await?;
         }
         Ok(())
     }
 }
 
-/// Splits rows into chunks of the sizes for which there are statements, largest first. `texts` are the statements of
-/// the last sizes.
-fn pieces<'a, T>(texts: &'a [SqlStr], rows: &'a [T]) -> impl Iterator<Item = (&'a SqlStr, &'a [T])> {
-    let sizes = &SIZES[SIZES.len() - texts.len()..];
+/// Splits rows into chunks of these sizes, largest first. Returns the index of the size with each.
+fn pieces<'a, T>(sizes: &'a [usize], rows: &'a [T]) -> impl Iterator<Item = (usize, &'a [T])> {
     let mut rest = rows;
     std::iter::from_fn(move || {
         let place = sizes.iter().position(|size| rest.len() >= *size)?;
         let (chunk, behind) = rest.split_at(sizes[place]);
         rest = behind;
-        Some((&texts[place], chunk))
+        Some((place, chunk))
     })
 }

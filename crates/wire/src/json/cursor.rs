@@ -4,19 +4,29 @@ use std::ops::Range;
 
 use domain::json::plain_prefix;
 
-use super::{DEPTH_LIMIT, ScanError};
+use super::{DEPTH_LIMIT, KeyFilter, ScanError};
 
 pub(super) struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
     /// Values and keys passed so far.
     elements: usize,
+    /// Keys passed so far.
+    keys: KeyFilter,
+    /// Whether the last string contained an escape.
+    escaped: bool,
 }
 
 impl<'a> Cursor<'a> {
     /// Creates a cursor at the start of `range`. Positions refer to `body`; bytes from `range.end` on are ignored.
     pub(super) fn new(body: &'a [u8], range: Range<usize>) -> Self {
-        Self { bytes: &body[..range.end], at: range.start, elements: 0 }
+        Self {
+            bytes: &body[..range.end],
+            at: range.start,
+            elements: 0,
+            keys: KeyFilter::default(),
+            escaped: false,
+        }
     }
 
     pub(super) fn bytes(&self) -> &'a [u8] {
@@ -25,6 +35,10 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn elements(&self) -> usize {
         self.elements
+    }
+
+    pub(super) fn keys(&self) -> KeyFilter {
+        self.keys
     }
 
     pub(super) fn at(&self) -> usize {
@@ -62,6 +76,10 @@ impl<'a> Cursor<'a> {
         }
         let key = self.string()?;
         self.elements += 1;
+        match self.escaped {
+            true => self.keys = KeyFilter::FULL,
+            false => self.keys.insert(&self.bytes[key.clone()]),
+        }
         self.skip_space();
         self.expect(b':', "':'")?;
         self.skip_space();
@@ -130,6 +148,7 @@ impl<'a> Cursor<'a> {
     #[inline]
     fn string(&mut self) -> Result<Range<usize>, ScanError> {
         self.at += 1;
+        self.escaped = false;
         let start = self.at;
         loop {
             self.at += plain_prefix(&self.bytes[self.at..]);
@@ -138,7 +157,10 @@ impl<'a> Cursor<'a> {
                     self.at += 1;
                     return Ok(start..self.at - 1);
                 }
-                Some(b'\\') => self.escape()?,
+                Some(b'\\') => {
+                    self.escaped = true;
+                    self.escape()?;
+                }
                 Some(_) => return Err(self.syntax("no bare control character in a string")),
                 None => return Err(self.syntax("'\"'")),
             }

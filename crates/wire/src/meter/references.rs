@@ -5,7 +5,11 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::{JsonFieldExtractor, MemberScope};
-use crate::json;
+use crate::json::{self, KeyFilter};
+
+/// The members that name stored objects.
+const MEMBERS: KeyFilter =
+    KeyFilter::of(&["file_id", "conversation", "container", "vector_store_id", "vector_store_ids"]);
 
 /// Texts of which a body with a reference contains at least one. One search for all of them (`aho-corasick`) takes twice
 /// as many instructions.
@@ -13,10 +17,10 @@ static MARKS: LazyLock<[Finder<'static>; 5]> = LazyLock::new(|| {
     ["file_id", "\"conversation", "\"container", "vector_store_id", "\\u00"].map(Finder::new)
 });
 
-/// The ids of stored objects that a complete body refers to. A substring search first rules out most bodies, which
-/// are then not parsed.
-pub fn references_in(body: &[u8]) -> Vec<String> {
-    if !MARKS.iter().any(|mark| mark.find(body).is_some()) {
+/// The ids of stored objects that a complete body with these keys refers to. The keys, then a substring search, rule out
+/// most bodies, which are then not parsed.
+pub fn references_in(body: &[u8], keys: KeyFilter) -> Vec<String> {
+    if !keys.may_share_key(MEMBERS) || !MARKS.iter().any(|mark| mark.find(body).is_some()) {
         return Vec::new();
     }
     let mut extractor = JsonFieldExtractor::with_references();
@@ -35,6 +39,10 @@ pub fn references_in(body: &[u8]) -> Vec<String> {
 mod tests {
     use super::*;
 
+    fn found(body: &str) -> Vec<String> {
+        references_in(body.as_bytes(), json::scan(body.as_bytes()).unwrap().keys)
+    }
+
     #[test]
     fn references_are_found_in_every_dialect() {
         for (body, expected) in [
@@ -45,8 +53,8 @@ mod tests {
             (r#"{"container":"container_1"}"#, "container_1"),
             (r#"{"tools":[{"type":"file_search","vector_store_ids":["vs_1"]}]}"#, "vs_1"),
         ] {
-            assert_eq!(references_in(body.as_bytes()), [expected], "{body}");
+            assert_eq!(found(body), [expected], "{body}");
         }
-        assert!(references_in(br#"{"messages":[{"content":"the conversation"}]}"#).is_empty());
+        assert!(found(r#"{"messages":[{"content":"the conversation"}]}"#).is_empty());
     }
 }

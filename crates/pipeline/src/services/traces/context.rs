@@ -4,6 +4,9 @@ use domain::ids::Entropy;
 use domain::receipt::TraceContext;
 use http::{HeaderName, HeaderValue};
 
+const TRACEPARENT: HeaderName = HeaderName::from_static("traceparent");
+const TRACESTATE: HeaderName = HeaderName::from_static("tracestate");
+
 const SAMPLED: u8 = 1;
 /// The longest `tracestate` that is propagated; the standard requires at least this much.
 const LONGEST_STATE: usize = 512;
@@ -22,9 +25,9 @@ struct Parent {
 pub fn context<'a>(
     exported: bool,
     entropy: &dyn Entropy,
-    header: impl Fn(&str) -> Option<&'a str>,
+    header: impl Fn(HeaderName) -> Option<&'a str>,
 ) -> Option<TraceContext> {
-    let parent = header("traceparent").and_then(parse);
+    let parent = header(TRACEPARENT).and_then(parse);
     if parent.is_none() && !exported {
         return None;
     }
@@ -35,7 +38,7 @@ pub fn context<'a>(
         let trace_id = hex(&random[8..]);
         return Some(TraceContext { trace_id, span_id, flags: SAMPLED, ..TraceContext::default() });
     };
-    let state = header("tracestate").map(str::trim);
+    let state = header(TRACESTATE).map(str::trim);
     let state = state.filter(|state| (1..=LONGEST_STATE).contains(&state.len())).map(str::to_owned);
     Some(TraceContext {
         trace_id: parent.trace_id,

@@ -46,7 +46,7 @@ impl<'a> Call<'a> {
 
     /// The response with its unread body.
     pub async fn open(self) -> Response<Body> {
-        let Ok(response) =
+        let response =
             self.http_service.answer(self.request.map(Full::new), Some([192, 0, 2, 7].into()), None).await;
         response.map(Body::new)
     }

@@ -1,0 +1,176 @@
+//! The writing side of a connection.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io::{self, IoSlice};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use bytes::{Buf as _, Bytes};
+use tokio::io::AsyncWrite as _;
+use tokio::net::tcp::OwnedWriteHalf;
+use tokio::time::Sleep;
+
+/// Pieces up to this size are copied and written together; longer ones are written from where they are.
+const COPY_LIMIT: usize = 4 * 1024;
+/// The writer takes no more bytes while this many wait.
+const FULL: usize = 16 * 1024;
+/// Maximum number of pieces in one system call.
+const MAX_SLICES: usize = 16;
+
+/// The writing side of a connection. It fails when a write makes no progress for the timeout.
+pub(super) struct Writer {
+    half: OwnedWriteHalf,
+    /// Long pieces, and what was copied before them.
+    queue: VecDeque<Bytes>,
+    /// Heads, chunk sizes and short pieces, after those of the queue.
+    copied: Vec<u8>,
+    /// The number of bytes of `copied` that were written.
+    written: usize,
+    timeout: Duration,
+    /// Armed only while a write is pending.
+    timer: Option<Pin<Box<Sleep>>>,
+}
+
+impl Writer {
+    pub(super) fn new(half: OwnedWriteHalf, timeout: Duration) -> Self {
+        Self { half, queue: VecDeque::new(), copied: Vec::new(), written: 0, timeout, timer: None }
+    }
+
+    pub(super) fn into_half(self) -> OwnedWriteHalf {
+        self.half
+    }
+
+    /// The buffer to which the head of a response is written.
+    pub(super) fn head(&mut self) -> &mut Vec<u8> {
+        self.copied.reserve(1024);
+        &mut self.copied
+    }
+
+    pub(super) fn push(&mut self, piece: Bytes) {
+        if piece.len() <= COPY_LIMIT {
+            return self.copied.extend_from_slice(&piece);
+        }
+        self.enqueue_copied();
+        self.queue.push_back(piece);
+    }
+
+    /// Appends a piece as a chunk of the chunked transfer coding.
+    pub(super) fn push_chunk(&mut self, piece: Bytes) {
+        let mut digits = [0; 18];
+        self.copied.extend_from_slice(size_line(piece.len(), &mut digits));
+        self.push(piece);
+        self.copied.extend_from_slice(b"\r\n");
+    }
+
+    pub(super) fn push_last_chunk(&mut self) {
+        self.copied.extend_from_slice(b"0\r\n\r\n");
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        !self.queue.is_empty() || self.copied.len() - self.written >= FULL
+    }
+
+    fn enqueue_copied(&mut self) {
+        if self.copied.len() > self.written {
+            let mut copied = Bytes::from(std::mem::take(&mut self.copied));
+            copied.advance(self.written);
+            self.queue.push_back(copied);
+        }
+        self.copied.clear();
+        self.written = 0;
+    }
+
+    pub(super) fn poll_flush(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if !self.queue.is_empty() {
+            self.enqueue_copied();
+        }
+        while !self.queue.is_empty() {
+            let mut slices = [IoSlice::new(&[]); MAX_SLICES];
+            let count = self.queue.len().min(MAX_SLICES);
+            for (slice, piece) in slices.iter_mut().zip(&self.queue) {
+                *slice = IoSlice::new(piece);
+            }
+            let outcome = Pin::new(&mut self.half).poll_write_vectored(context, &slices[..count]);
+            let written = ready!(self.limit_time(context, outcome))?;
+            self.advance_queue(written);
+        }
+        while self.written < self.copied.len() {
+            let outcome = Pin::new(&mut self.half).poll_write(context, &self.copied[self.written..]);
+            self.written += ready!(self.limit_time(context, outcome))?;
+        }
+        self.copied.clear();
+        self.written = 0;
+        Poll::Ready(Ok(()))
+    }
+
+    fn advance_queue(&mut self, mut written: usize) {
+        while let Some(piece) = self.queue.front_mut() {
+            if written < piece.len() {
+                return piece.advance(written);
+            }
+            written -= piece.len();
+            self.queue.pop_front();
+        }
+    }
+
+    /// Arms the timer when a write is pending, disarms it on progress, and fails the write when the timer expires.
+    fn limit_time(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if let Poll::Ready(outcome) = outcome {
+            self.timer = None;
+            return Poll::Ready(match outcome {
+                Ok(0) => Err(io::ErrorKind::WriteZero.into()),
+                outcome => outcome,
+            });
+        }
+        let timeout = self.timeout;
+        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        // Polling the timer registers the waker, so that the task is woken when the timeout expires.
+        ready!(timer.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+
+    /// Frees the buffers of a connection that waits for its next request.
+    pub(super) fn release(&mut self) {
+        self.copied = Vec::new();
+        self.queue = VecDeque::new();
+    }
+
+    /// Sends the end of the connection to the client.
+    pub(super) async fn shut_down(&mut self) -> io::Result<()> {
+        poll_fn(|context| Pin::new(&mut self.half).poll_shutdown(context)).await
+    }
+}
+
+/// The line before a chunk: its size in hexadecimal digits.
+fn size_line(size: usize, line: &mut [u8; 18]) -> &[u8] {
+    let mut start = line.len() - 2;
+    line[start..].copy_from_slice(b"\r\n");
+    let mut rest = size;
+    loop {
+        start -= 1;
+        line[start] = b"0123456789abcdef"[rest & 15];
+        rest >>= 4;
+        if rest == 0 {
+            return &line[start..];
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::size_line;
+
+    #[test]
+    fn chunk_sizes_are_hexadecimal() {
+        for size in [0, 1, 15, 16, 255, 4096, 65_535, usize::MAX] {
+            let mut line = [0; 18];
+            assert_eq!(size_line(size, &mut line), format!("{size:x}\r\n").as_bytes());
+        }
+    }
+}
