@@ -211,7 +211,9 @@ impl Http1 {
         let before = self.buffer.len();
         loop {
             if self.buffer.capacity() - self.buffer.len() < MIN_SPACE {
-                self.buffer.reserve(READ_SIZE);
+                // After a read that filled the buffer, much more is likely waiting: growing in one step copies less.
+                let filled = self.buffer.len() > before;
+                self.buffer.reserve(if filled { READ_LIMIT - self.buffer.len() } else { READ_SIZE });
             }
             let space = self.buffer.capacity() - self.buffer.len();
             match poll_read_buf(Pin::new(&mut self.stream), context, &mut self.buffer) {

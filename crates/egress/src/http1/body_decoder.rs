@@ -86,6 +86,22 @@ enum ChunkState {
     Malformed,
 }
 
+/// The size of the next chunk and the length of the framing between the chunks, if that is complete and has no extension,
+/// as nearly always. Faster than byte by byte; the last chunk is left to `step`.
+fn next_size(bytes: &[u8]) -> Option<(u64, usize)> {
+    const MAX_DIGITS: usize = 8;
+    let digits = bytes.strip_prefix(b"\r\n")?;
+    let mut size = 0;
+    for (index, byte) in digits.iter().enumerate().take(MAX_DIGITS + 1) {
+        match char::from(*byte).to_digit(16) {
+            Some(digit) if index < MAX_DIGITS => size = size << 4 | u64::from(digit),
+            None if size > 0 && digits[index..].starts_with(b"\r\n") => return Some((size, index + 4)),
+            Some(_) | None => return None,
+        }
+    }
+    None
+}
+
 impl ChunkedDecoder {
     /// Decodes all chunks in the buffer. Their data is moved together in place, so that it is one slice; a single chunk
     /// is not moved.
@@ -95,6 +111,13 @@ impl ChunkedDecoder {
         let (mut start, mut end, mut at) = (0, 0, 0);
         while at < bytes.len() && !matches!(self.state, ChunkState::Ended | ChunkState::Malformed) {
             let ChunkState::Data { left } = self.state else {
+                if self.state == ChunkState::DataCr
+                    && let Some((size, length)) = next_size(&bytes[at..])
+                {
+                    self.state = ChunkState::Data { left: size };
+                    at += length;
+                    continue;
+                }
                 // Data before the fault is returned first; the next call reports it.
                 self.state = self.step(bytes[at]).unwrap_or(ChunkState::Malformed);
                 at += 1;
