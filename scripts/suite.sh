@@ -24,12 +24,18 @@ fi
 if [ "$name" = instructions ]; then
     for program in valgrind strace; do scripts/program.sh "$program"; done
 fi
-python=$(scripts/venv.sh)
+own=()
+[ ! -e "suites/$name/requirements.txt" ] || own=("$name")
+python=$(scripts/venv.sh "${own[@]}")
 if [ -z "${GATEHOUSE_BIN:-}" ]; then
     cargo build --locked --release --workspace --bins
     if [ "$name" = reports ]; then
         cargo build --locked --release --workspace --features store/generate --example fill
     fi
+    case $name in
+        pii) cargo build --locked --release -p guardrails --example pii_figures ;;
+        guardrails) cargo build --locked --release -p guardrails --example pattern_figures ;;
+    esac
     GATEHOUSE_BIN="$PWD/target/release/gatehouse"
     export GATEHOUSE_BIN
 fi

@@ -136,7 +136,8 @@ fi
 rust_tests
 # With the tests, so that features unify as before and no dependency is compiled a second time.
 cargo build --locked --workspace --bins --tests || give_up "the gateway does not build"
-cargo build --locked --workspace --features store/generate --example fill || give_up "the generator does not build"
+cargo build --locked --workspace --features store/generate --example fill --example pii_figures \
+    || give_up "the generators do not build"
 export GATEHOUSE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gatehouse"
 run_in_suites() {
     (cd suites && if [ -n "$minutes" ]; then timeout -k 20 "$(seconds_until $((minutes + 15)))" "$@"; else "$@"; fi)
@@ -151,6 +152,13 @@ timed_suite storage run_in_suites "$python" -m storage --quick
 suite canaries run_in_suites "$python" -m canaries --quick
 suite resume run_in_suites "$python" -m resume --quick
 suite reports run_in_suites "$python" -m reports --quick
+suite guardrails run_in_suites "$python" -m guardrails --quick
+if pii_python=$(scripts/venv.sh pii); then
+    suite pii run_in_suites "$pii_python" -m pii --quick
+else
+    add_to_summary pii "NOT RUN: its Python packages are missing (see above)"
+    failed=1
+fi
 for program in valgrind strace; do scripts/program.sh "$program" || true; done
 timed_suite instructions run_in_suites "$python" -m instructions --quick
 for program in curl openssl pgrep nginx caddy; do scripts/program.sh "$program" || true; done

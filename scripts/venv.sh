@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Creates .cache/venv with the pinned packages of suites/requirements.txt and prints the path of its Python.
+# Creates .cache/venv with the pinned packages of suites/requirements.txt and prints the path of its Python. With the name
+# of a suite, the packages of its own requirements.txt are added, in .cache/venv-NAME.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-venv="$PWD/.cache/venv"
+venv="$PWD/.cache/venv${1:+-$1}"
 stamp="$venv/requirements.installed"
+files=(suites/requirements.txt ${1:+"suites/$1/requirements.txt"})
 
-if [ -x "$venv/bin/python" ] && cmp -s suites/requirements.txt "$stamp"; then
+if [ -x "$venv/bin/python" ] && cat "${files[@]}" | cmp -s - "$stamp"; then
     echo "$venv/bin/python"
     exit 0
 fi
@@ -23,12 +25,12 @@ if ! can_make_venv; then
 fi
 
 mkdir -p .cache
-echo "venv: installing suites/requirements.txt" >&2
+echo "venv: installing ${files[*]}" >&2
 python3 -m venv --clear "$venv" >&2
-if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check -r suites/requirements.txt >&2; then
+if ! "$venv/bin/python" -m pip install --quiet --disable-pip-version-check "${files[@]/#/-r}" >&2; then
     echo "venv: the Python packages could not be installed. Once the package index can be reached, run:" >&2
-    echo "venv:   $venv/bin/python -m pip install -r suites/requirements.txt" >&2
+    echo "venv:   $venv/bin/python -m pip install ${files[*]/#/-r}" >&2
     exit 1
 fi
-cp suites/requirements.txt "$stamp"
+cat "${files[@]}" >"$stamp"
 echo "$venv/bin/python"

@@ -15,11 +15,12 @@ WARM_UP = 1000
 
 
 class Bench:
-    def __init__(self, app, upstream, tracer, settings):
+    def __init__(self, app, upstream, tracer, case):
+        """A gateway with the settings and the guardrail of a case."""
         self.upstream = upstream
         directory = app.directory / f"{tracer.__name__}-{len(app.processes)}"
         provider = {"OPENAI_API_KEY": PROVIDER_KEY, "OPENAI_BASE_URL": upstream.url}
-        self.gateway = app.add(tracer(directory, **provider, **settings))
+        self.gateway = app.add(tracer(directory, **provider, **dict(case.settings)))
         self.gateway.start(models=[cases.MODEL])
         self.database = sqlite3.connect(directory / "data" / "gatehouse.db", isolation_level=None, timeout=60)
         self.keys = {
@@ -27,6 +28,8 @@ class Bench:
             "limited": self.new_key(name="limited", rate_limits={"requests_per_day": 1}),
             "wrong": WRONG_KEY,
         }
+        if case.guardrail:
+            self.guard(case.guardrail)
         # An idle connection that times out during a run would be counted.
         self.gateway.http.close()
         self.warm_up()
@@ -40,6 +43,13 @@ class Bench:
         answer = self.gateway.admin("POST", "/auth-keys", json=fields)
         assert answer.status_code == 201, answer.text
         return answer.json()["key"]
+
+    def guard(self, type):
+        answer = self.gateway.admin("PUT", "/guardrails/guard", json={"type": type})
+        assert answer.status_code in (200, 201), answer.text
+        workflow = {"name": "guarded", "workflow_payload": {"guardrails": ["guard"]}}
+        answer = self.gateway.admin("POST", "/workflows", json=workflow)
+        assert answer.status_code == 201, answer.text
 
     def warm_up(self):
         chat = cases.ALL[0]

@@ -31,6 +31,8 @@ class Case:
     connections: int = 1
     # Environment variables of the gateway, as pairs.
     settings: tuple = ()
+    # The type of a guardrail that inspects all requests and answers, with its default settings.
+    guardrail: str = ""
     # Numbers of calls of the short and the long run, per build, about a second under valgrind. At least 2: see `runs.py`.
     release: tuple = (20, 120)
     debug: tuple = (4, 24)
@@ -63,6 +65,7 @@ ALL = [
     Case("rate-limited", CHAT, conversation(1000), key="limited", status=429, quick=False),
     # All calls but the first one of the warm-up are answered from the cache.
     Case("cached-chat-1k", CHAT, conversation(1000), settings=(("RESPONSE_CACHE_ENABLED", "true"),), quick=False),
+    Case("guarded-chat-1k", CHAT, conversation(1000), guardrail="pii_redact", quick=False),
     Case("chat-1k-concurrent", CHAT, conversation(1000), connections=8, quick=False, release=(160, 1760)),
     Case("models", "/v1/models", method="GET", booked=False, release=(50, 350), debug=(10, 60)),
 ]

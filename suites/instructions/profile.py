@@ -20,7 +20,7 @@ FUNCTION = re.compile(r"^(c?fn)=\((\d+)\)(?: (.*))?$")
 
 def print_profile(app, case):
     """Prints the functions with the most instructions per call, with those that they call and without."""
-    bench = Bench(app, app.add(LockstepUpstream()), InstructionCounter, dict(case.settings))
+    bench = Bench(app, app.add(LockstepUpstream()), InstructionCounter, case)
     short, long = case.calls(golden.profile())
     runs.cost(bench, case, short, long, 1)
     gateway = bench.gateway

@@ -218,4 +218,4 @@ fn write_piece(piece: Piece<'_>, masker: &mut Masker, output: &mut String) {
 #[cfg(test)]
 mod pii_tests;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

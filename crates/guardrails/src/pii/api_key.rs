@@ -108,7 +108,10 @@ fn entropy(text: &str) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::stream::tests::check_every_split;
 
     #[test]
     fn random_text_is_told_from_words() {
@@ -132,5 +135,23 @@ mod tests {
             );
         }
         assert!(KEY_FORMATS.len() >= 100);
+    }
+
+    #[test]
+    fn every_split_of_a_key_of_every_format_equals_the_whole() {
+        let detector = Arc::new(crate::pii::detector(&[PiiKind::ApiKey]).unwrap());
+        for format in KEY_FORMATS {
+            let fits = |character: &char| format.alphabet.contains(*character as u8);
+            let letters = "9fA1d8B2c7E3a6D4b5C0_-".chars().filter(fits).cycle();
+            let key: String =
+                format.prefix.chars().chain(letters.take(format.length.0 - 1)).chain(['7']).collect();
+            let text = format!("use {key}, ok");
+            let findings = detector.find_all(&text, "").unwrap();
+            assert!(
+                matches!(&findings[..], [found] if found.range == (4..4 + key.len())),
+                "{text}: {findings:?}"
+            );
+            check_every_split(&detector, &text).unwrap();
+        }
     }
 }

@@ -1,6 +1,9 @@
 //! Tests of the rules of each kind: values that must be found, and texts in which nothing may be.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::stream::tests::check_every_split;
 
 /// The values of a kind in a text.
 #[track_caller]
@@ -9,13 +12,15 @@ fn found(kind: PiiKind, text: &str) -> Vec<&str> {
     findings.into_iter().map(|finding| &text[finding.range]).collect()
 }
 
-/// Checks texts in which the value stands between `«` and `»`, or nowhere.
+/// Checks texts in which the value stands between `«` and `»`, or nowhere: as a whole, and as streams.
 #[track_caller]
 fn check(kind: PiiKind, texts: &[&str]) {
+    let detector = Arc::new(detector(&[kind]).unwrap());
     for marked in texts {
         let text = marked.replace(['«', '»'], "");
         let parts = marked.split('«').skip(1).filter_map(|part| part.split('»').next());
         assert_eq!(found(kind, &text), parts.collect::<Vec<_>>(), "{text}");
+        check_every_split(&detector, &text).unwrap();
     }
 }
 

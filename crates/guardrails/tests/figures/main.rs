@@ -2,4 +2,5 @@
 
 mod accuracy;
 mod linear_time;
+mod other_api_keys;
 mod samples;

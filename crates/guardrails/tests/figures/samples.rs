@@ -93,7 +93,7 @@ pub fn found(detector: &Detector, text: &str) -> Vec<(PiiKind, Range<usize>)> {
     findings.into_iter().filter_map(|finding| Some((kind(finding.label)?, finding.range))).collect()
 }
 
-fn corpus() -> Vec<Sample> {
+pub fn corpus() -> Vec<Sample> {
     let mut random = Random::new(SEED);
     let mut samples = Vec::new();
     for kind in PiiKind::ALL {
@@ -105,7 +105,7 @@ fn corpus() -> Vec<Sample> {
 }
 
 /// FNV-1a, so that the halves do not depend on the hasher of the standard library.
-fn is_held_out(text: &str) -> bool {
+pub fn is_held_out(text: &str) -> bool {
     let hash = text
         .bytes()
         .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));

@@ -183,3 +183,6 @@ impl Translated {
         inspected
     }
 }
+
+#[cfg(test)]
+mod tests;
