@@ -54,11 +54,8 @@ impl UsageInserts {
         if statements.len() >= MAX_STATEMENTS && !statements.contains_key(&(forms, rows)) {
             forms = [Form::Bound; WIDTH];
         }
-        let mut index = 0;
-        values.retain(|_| {
-            index += 1;
-            forms[(index - 1) % WIDTH] == Form::Bound
-        });
+        let mut columns = forms.iter().cycle();
+        values.retain(|_| columns.next() == Some(&Form::Bound));
         statements.entry((forms, rows)).or_insert_with(|| sql(text(&forms, rows, self.postgres))).clone()
     }
 }
