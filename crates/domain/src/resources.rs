@@ -10,6 +10,7 @@ pub mod model_override;
 pub mod model_price;
 pub mod pool;
 pub mod provider;
+pub mod setting_values;
 pub mod workflow;
 
 use std::collections::BTreeMap;

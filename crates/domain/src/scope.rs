@@ -14,6 +14,7 @@ pub enum Area {
     Combos,
     Config,
     Console,
+    Dashboard,
     Explain,
     Guardrails,
     Metrics,
@@ -23,6 +24,7 @@ pub enum Area {
     Pools,
     Providers,
     Runtime,
+    Settings,
     Usage,
     Workflows,
 }
@@ -38,6 +40,7 @@ impl Area {
         Self::Combos,
         Self::Config,
         Self::Console,
+        Self::Dashboard,
         Self::Explain,
         Self::Guardrails,
         Self::Metrics,
@@ -47,6 +50,7 @@ impl Area {
         Self::Pools,
         Self::Providers,
         Self::Runtime,
+        Self::Settings,
         Self::Usage,
         Self::Workflows,
     ];
@@ -62,6 +66,7 @@ impl Area {
             Self::Combos => "combos",
             Self::Config => "config",
             Self::Console => "console",
+            Self::Dashboard => "dashboard",
             Self::Explain => "explain",
             Self::Guardrails => "guardrails",
             Self::Metrics => "metrics",
@@ -71,6 +76,7 @@ impl Area {
             Self::Pools => "pools",
             Self::Providers => "providers",
             Self::Runtime => "runtime",
+            Self::Settings => "settings",
             Self::Usage => "usage",
             Self::Workflows => "workflows",
         }

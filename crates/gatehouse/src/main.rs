@@ -20,6 +20,8 @@ Examples:
   OPENAI_API_KEY=sk-... gatehouse        serve with a provider
   gatehouse init && gatehouse check      write gatehouse.yaml and .env, then validate them
   gatehouse keys create --name ci        make a key for a user or an application
+  gatehouse export config                write the configuration of a running gateway to files
+  gatehouse apply config                 apply the files to a running gateway
   gatehouse backup gatehouse.tar         back up a running gateway (SQLite)
   gatehouse explain --model gpt-4o --message Hello
                                          show how a running gateway would handle a request
@@ -63,6 +65,14 @@ enum Command {
     /// Show how a running gateway would handle a request, without making the call: caller, targets with reasons,
     /// workflow, guardrails, cache, limits, budgets, decision
     Explain(commands::explain::Options),
+    /// Write the configuration of a running gateway as YAML, with secrets as references to variables
+    Export(commands::config_files::ExportOptions),
+    /// Show what the files of a directory would change in a running gateway
+    Plan(commands::config_files::PlanOptions),
+    /// Apply the files of a directory to a running gateway, all changes or none
+    Apply(commands::config_files::ApplyOptions),
+    /// Print the JSON Schema of configuration files
+    Schema,
     /// Create, list and revoke managed keys in the configured storage; a running gateway applies changes within a
     /// second
     #[command(subcommand)]
@@ -100,6 +110,10 @@ fn main() -> ExitCode {
         Command::Restore(options) => commands::restore::run(line.config.as_deref(), &options),
         Command::Bench(options) => commands::bench::run(&options),
         Command::Explain(options) => commands::explain::run(line.config.as_deref(), &options),
+        Command::Export(options) => commands::config_files::export(line.config.as_deref(), &options),
+        Command::Plan(options) => commands::config_files::plan(line.config.as_deref(), &options),
+        Command::Apply(options) => commands::config_files::apply(line.config.as_deref(), &options),
+        Command::Schema => commands::config_files::schema(),
         Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
         Command::Secrets(action) => commands::secrets::run(line.config.as_deref(), &action),
         Command::Check => commands::print_check(line.config.as_deref()),

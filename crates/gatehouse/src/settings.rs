@@ -1,4 +1,5 @@
-//! The settings of the gateway: defaults, then the YAML file, then the environment. Nothing else reads the environment.
+//! The settings of the gateway: defaults, then the YAML file, then the values stored through the admin API, then the
+//! environment. Nothing else reads the environment.
 
 mod cache;
 mod declare;
@@ -7,6 +8,7 @@ mod edition;
 mod expand;
 mod fault;
 mod file;
+mod json_value;
 pub mod key_strength;
 #[cfg(test)]
 mod markdown;
@@ -18,14 +20,16 @@ mod secret_files;
 mod spending;
 mod table;
 mod value;
-mod yaml;
+pub mod yaml;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use domain::resources::setting_values::SettingValues;
 use domain::secret::Secret;
 
 pub use fault::SettingsFault;
+pub use json_value::to_json;
 #[cfg(test)]
 pub use markdown::settings_markdown;
 pub use table::*;
@@ -65,6 +69,8 @@ pub struct Section {
 pub enum SettingSource {
     Default,
     File,
+    /// The admin API, whose values are in storage.
+    Admin,
     Env,
 }
 
@@ -73,19 +79,30 @@ pub enum SettingSource {
 pub struct SettingOrigin {
     pub setting: &'static Setting,
     pub source: SettingSource,
-    /// The place to edit the value: `environment`, `.env`, a `_FILE` variable, or the configuration file.
+    /// The place to edit the value: `environment`, `.env`, a `_FILE` variable, the admin API, or the configuration file.
     pub location: String,
     pub shown: String,
     /// The effective value, to detect changes on reload.
     pub value: Secret,
 }
 
-/// Loads the settings from everything they depend on; returns all faults, not only the first.
+/// Loads the settings from file and environment; returns all faults, not only the first.
 pub fn load(
     environment: BTreeMap<String, String>,
     working_directory: &Path,
     config: Option<&Path>,
     vendor_names: &[&str],
+) -> Result<Settings, Vec<SettingsFault>> {
+    load_with(environment, working_directory, config, vendor_names, &SettingValues::default())
+}
+
+/// Loads the settings from everything they depend on, with the values that were stored through the admin API.
+pub fn load_with(
+    environment: BTreeMap<String, String>,
+    working_directory: &Path,
+    config: Option<&Path>,
+    vendor_names: &[&str],
+    stored: &SettingValues,
 ) -> Result<Settings, Vec<SettingsFault>> {
     let mut faults = Vec::new();
     let (environment, locations) =
@@ -93,7 +110,7 @@ pub fn load(
     let config_file = choose_file(&environment, working_directory, config);
     let contents = file::read(config_file.as_deref(), &environment, &mut faults);
 
-    let mut reader = Reader::new(contents.values, &environment, &locations, faults);
+    let mut reader = Reader::new(contents.values, stored, &environment, &locations, faults);
     let mut settings = Settings::read(&mut reader);
     let Reader { mut faults, origins, .. } = reader;
     check_together(&settings, &mut faults);
@@ -105,6 +122,7 @@ pub fn load(
         &mut faults,
     );
     settings.warnings.extend(nearest::suspicious_names(&environment, vendor_names));
+    settings.resources = contents.resources;
     settings.sources = origins;
     settings.config_file = config_file;
     if faults.is_empty() { Ok(settings) } else { Err(faults) }
@@ -126,6 +144,17 @@ fn complete_environment(
         locations.insert(name.clone(), format!("{name}_FILE"));
     }
     (environment, locations)
+}
+
+/// The variables of the process, completed by `.env` and `_FILE` variables.
+pub fn variables(
+    working_directory: &Path,
+    vendor_names: &[&str],
+) -> Result<BTreeMap<String, String>, Vec<SettingsFault>> {
+    let mut faults = Vec::new();
+    let (environment, _) =
+        complete_environment(process_environment(), working_directory, vendor_names, &mut faults);
+    if faults.is_empty() { Ok(environment) } else { Err(faults) }
 }
 
 /// Reads the environment of the process; nothing else does.

@@ -1,5 +1,6 @@
 //! Keeps the snapshot current: compiles it at startup, and again when a document or the inventory changes.
 
+mod configured;
 mod discovery;
 mod proposal;
 mod reconfigure;
@@ -12,13 +13,13 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use domain::capability::Capability;
-use domain::money::Nanos;
 use domain::principal::KeyFacts;
 use domain::resources::Resource as _;
 use domain::resources::auth_key::AuthKey;
-use domain::resources::budget::BudgetKey;
+use domain::resources::budget::Budget;
 use domain::resources::budget_settings;
 use domain::resources::provider::{Provider, ProviderSource};
+use domain::resources::setting_values::SettingValues;
 use domain::resources::workflow::Workflow;
 use domain::secret::Secret;
 use store::{Change, Store, StoreError};
@@ -36,6 +37,7 @@ use crate::snapshot::section;
 use crate::snapshot::workflows::Workflows;
 use sections::{AuthKeys, BudgetSections, Compilation, RouteSections, WorkflowSections};
 
+pub use configured::ConfiguredDocument;
 pub use proposal::ProposedDocuments;
 
 /// The configuration that is not in storage: file, environment and flags.
@@ -48,7 +50,10 @@ pub struct StaticConfig {
     pub loopback_listener: bool,
     /// Whether combos are enabled.
     pub combos: bool,
-    pub budgets: Vec<(BudgetKey, Nanos)>,
+    /// Budgets with their amounts.
+    pub budgets: Vec<Budget>,
+    /// Other documents of the configuration file.
+    pub documents: Vec<ConfiguredDocument>,
     /// Secrets that are masked in all stored text, in addition to provider credentials.
     pub secrets: Vec<Secret>,
 }
@@ -58,6 +63,8 @@ pub struct Refresher {
     store: Store,
     fixed: ArcSwap<StaticConfig>,
     pub inventory: Inventory,
+    /// The revision of the latest change of the stored settings.
+    settings_revision: tokio::sync::watch::Sender<i64>,
     /// Serializes compilations, so that an earlier one cannot overwrite the result of a later one.
     turn: tokio::sync::Mutex<()>,
 }
@@ -69,6 +76,7 @@ impl Refresher {
             store,
             fixed: ArcSwap::from_pointee(fixed),
             inventory,
+            settings_revision: tokio::sync::watch::Sender::default(),
             turn: tokio::sync::Mutex::default(),
         }
     }
@@ -139,6 +147,9 @@ impl Refresher {
         }
         snapshot.revision = newest;
         self.publish(snapshot);
+        if changed(&[SettingValues::KIND]) {
+            self.settings_revision.send_replace(newest);
+        }
         self.announce(changes);
         Ok(())
     }
@@ -156,7 +167,8 @@ impl Refresher {
         proposed: Option<&'a ProposedDocuments>,
     ) -> Compilation<'a> {
         let (documents, at) = (self.store.documents(), self.gateway.clock.now());
-        Compilation { documents, at, off, proposed, errors: DocumentErrors::default() }
+        let configured = self.fixed();
+        Compilation { documents, configured, at, off, proposed, errors: DocumentErrors::default() }
     }
 
     /// Compiles changed keys again. A deleted key has no values, nor has one that does not compile.
@@ -167,6 +179,10 @@ impl Refresher {
         for id in &ids {
             documents.extend(self.store.documents().find(AuthKey::KIND, id).await?);
         }
+        // A key of the configuration file is in force again when the stored one that overrode it is deleted.
+        let fixed = self.fixed();
+        let mut documents = configured::lay_under(&fixed.documents, AuthKey::KIND, documents);
+        documents.retain(|document| ids.contains(&*document.name));
         let mut errors = DocumentErrors::default();
         let mut values: BTreeMap<String, Vec<KeyFacts>> =
             ids.iter().map(|id| ((*id).to_owned(), Vec::new())).collect();
@@ -209,12 +225,17 @@ impl Refresher {
     }
 
     /// The budgets from the static configuration.
-    pub fn configured_budgets(&self) -> Vec<(BudgetKey, Nanos)> {
+    pub fn configured_budgets(&self) -> Vec<Budget> {
         self.fixed().budgets.clone()
     }
 
     fn fixed(&self) -> Arc<StaticConfig> {
         self.fixed.load_full()
+    }
+
+    /// Changes whenever the settings in storage are changed, by this process or another.
+    pub fn settings_revision(&self) -> tokio::sync::watch::Receiver<i64> {
+        self.settings_revision.subscribe()
     }
 
     /// Publishes applied changes, including those of other replicas, to the console.

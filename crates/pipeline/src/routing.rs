@@ -3,6 +3,7 @@
 pub mod choose;
 pub mod health;
 pub mod inventory;
+pub mod known_models;
 pub mod models;
 pub mod names;
 pub mod resolve;

@@ -18,7 +18,8 @@ use crate::known_query;
 
 /// The access that a route requires.
 pub trait Needs: Send + Sync + 'static {
-    const SCOPE: Scope;
+    /// `None` if every authenticated caller may use the route.
+    const SCOPE: Option<Scope>;
     const CAPABILITY: Option<Capability> = None;
     /// Whether the route concerns the whole installation and is refused to callers confined to a user path.
     const GLOBAL: bool = false;
@@ -39,7 +40,7 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Authorized<N> {
         let now = app.gateway.clock.now();
         let principal = authenticate::authenticate(&snapshot, &parts.headers, parts.uri.query(), now, None)?;
         app.gateway.key_uses.note(&principal, now);
-        principal.require(N::SCOPE)?;
+        N::SCOPE.map_or(Ok(()), |scope| principal.require(scope))?;
         // Checked after authentication, so that unauthenticated callers learn nothing about the edition.
         gate(N::CAPABILITY, &app.gateway.capabilities)?;
         if N::GLOBAL {
@@ -62,14 +63,21 @@ fn gate(needed: Option<Capability>, capabilities: &Capabilities) -> Result<(), F
 pub struct Inference;
 
 impl Needs for Inference {
-    const SCOPE: Scope = Scope::Inference;
+    const SCOPE: Option<Scope> = Some(Scope::Inference);
+}
+
+/// Any valid credential, for routes that concern the caller itself.
+pub struct AnyCaller;
+
+impl Needs for AnyCaller {
+    const SCOPE: Option<Scope> = None;
 }
 
 /// Read access to all areas of the admin API, for routes that show the whole installation.
 pub struct AllAreas;
 
 impl Needs for AllAreas {
-    const SCOPE: Scope = Scope::Admin(None, Action::Read);
+    const SCOPE: Option<Scope> = Some(Scope::Admin(None, Action::Read));
 }
 
 /// An area of the admin API, as a type.
@@ -96,13 +104,13 @@ pub struct Read<A>(PhantomData<A>);
 pub struct Write<A>(PhantomData<A>);
 
 impl<A: InArea> Needs for Read<A> {
-    const SCOPE: Scope = Scope::Admin(Some(A::AREA), Action::Read);
+    const SCOPE: Option<Scope> = Some(Scope::Admin(Some(A::AREA), Action::Read));
     const CAPABILITY: Option<Capability> = A::CAPABILITY;
     const GLOBAL: bool = matches!(A::GLOBAL, Global::AllActions);
 }
 
 impl<A: InArea> Needs for Write<A> {
-    const SCOPE: Scope = Scope::Admin(Some(A::AREA), Action::Write);
+    const SCOPE: Option<Scope> = Some(Scope::Admin(Some(A::AREA), Action::Write));
     const CAPABILITY: Option<Capability> = A::CAPABILITY;
     const GLOBAL: bool = !matches!(A::GLOBAL, Global::NoActions);
 }
@@ -118,10 +126,10 @@ macro_rules! areas {
 }
 
 areas!(
-    NoActions: Audit, AuthKeys, Cache, Console, Explain, Usage;
+    NoActions: Audit, AuthKeys, Cache, Console, Dashboard, Explain, Usage;
     Writes: Aliases, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers,
-        Workflows;
-    AllActions: Changes, Metrics, Runtime;
+        Settings, Workflows;
+    AllActions: Changes, Config, Metrics, Runtime;
 );
 
 /// The budgets area, which needs a capability of the edition.

@@ -26,6 +26,7 @@ mod request_body;
 mod request_context;
 mod root_routes;
 mod router;
+mod runtime_settings;
 mod unknown_route;
 mod workers;
 mod write_timeout;
@@ -40,14 +41,17 @@ use pipeline::gateway::Gateway;
 use pipeline::refresh::Refresher;
 
 pub use accept::{ListenConfig, serve};
+pub use admin::config::{FileResources, schema as config_schema};
 pub use http_service::HttpService;
 pub use router::{document, routes};
+pub use runtime_settings::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
 pub use workers::Workers;
 
 /// State shared by all handlers.
 pub struct App {
     pub gateway: Arc<Gateway>,
     pub refresher: Arc<Refresher>,
+    pub settings: Arc<dyn RuntimeSettings>,
     pub config: Config,
     /// Serializes changes of names: held from the check of a name until the write is in the snapshot, so that two
     /// conflicting records cannot both pass the check.
@@ -105,11 +109,17 @@ impl Default for Config {
 }
 
 impl App {
-    pub fn new(gateway: Arc<Gateway>, refresher: Arc<Refresher>, config: Config) -> Arc<Self> {
+    pub fn new(
+        gateway: Arc<Gateway>,
+        refresher: Arc<Refresher>,
+        settings: Arc<dyn RuntimeSettings>,
+        config: Config,
+    ) -> Arc<Self> {
         let started = Started { at: gateway.clock.now(), tick: gateway.clock.tick() };
         Arc::new(Self {
             gateway,
             refresher,
+            settings,
             config,
             naming: Default::default(),
             recalculating: Default::default(),

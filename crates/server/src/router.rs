@@ -15,8 +15,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, audit, auth_keys, budgets, cache, changes, combos, console, explain, guardrails,
-    model_overrides, model_pricing, pools, providers, recalculation, runtime, unpriced, usage, workflows,
+    self, aliases, audit, auth_keys, budgets, cache, changes, combos, config, console, dashboard, explain,
+    guardrails, model_overrides, model_pricing, pools, providers, recalculation, runtime, settings, unpriced,
+    usage, workflows,
 };
 use crate::inference::{
     chat, gemini, google_models, messages, models, passthrough, plain, responses, websocket,
@@ -57,6 +58,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
         .routes(routes!(auth_keys::list::list, auth_keys::create))
         .routes(routes!(auth_keys::read, auth_keys::replace::replace, auth_keys::end::delete))
+        .routes(routes!(auth_keys::rotate::rotate_own))
         .routes(routes!(auth_keys::rotate::rotate))
         .routes(routes!(auth_keys::end::deactivate))
         .routes(routes!(auth_keys::stats::stats))
@@ -68,6 +70,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(providers::discover))
         .routes(routes!(admin::models::list))
         .routes(routes!(admin::models::categories))
+        .routes(routes!(admin::models::catalog::catalog))
         .routes(routes!(pools::list, pools::create))
         .routes(routes!(pools::read, pools::replace, pools::delete))
         .routes(routes!(combos::list, combos::create))
@@ -112,6 +115,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(budgets::reset::one))
         .routes(routes!(budgets::settings::read, budgets::settings::replace))
         .routes(routes!(budgets::forecast::read))
+        .routes(routes!(budgets::history::list))
         .routes(routes!(budgets::replace, budgets::delete))
         .routes(routes!(audit::log))
         .routes(routes!(audit::export))
@@ -123,7 +127,13 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(console::stream))
         .routes(routes!(explain::create))
         .routes(routes!(explain::replay::create))
+        .routes(routes!(config::export::export))
+        .routes(routes!(config::plan::plan))
+        .routes(routes!(config::apply::apply))
         .routes(routes!(runtime::status))
+        .routes(routes!(runtime::refresh::create))
+        .routes(routes!(settings::list, settings::change))
+        .routes(routes!(dashboard::overview::overview))
         .routes(routes!(openapi_document::serve))
 }
 

@@ -1,5 +1,6 @@
 //! Documents: all configuration that an admin can change, in one table with its history.
 
+pub mod batch;
 pub mod collection;
 pub mod encryption_key;
 pub mod key;
@@ -60,6 +61,7 @@ pub struct Change {
 pub struct ChangeFilter {
     pub kind: Option<String>,
     pub name: Option<String>,
+    pub actor: Option<String>,
     /// Only changes before this revision: the cursor of a page.
     pub before_revision: Option<i64>,
     pub limit: i64,
@@ -163,15 +165,17 @@ impl Documents {
     pub async fn changes(&self, filter: &ChangeFilter) -> Result<Vec<Change>, StoreError> {
         const NEWEST: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
              WHERE revision < $1 AND ($2 = '' OR kind = $2) AND ($3 = '' OR name = $3) AND tenant = $4 \
-             ORDER BY revision DESC LIMIT $5";
+             AND ($5 = '' OR actor = $5) ORDER BY revision DESC LIMIT $6";
         let name = filter.name.as_deref().unwrap_or_default();
         let kind = filter.kind.as_deref().unwrap_or_default();
-        if name.contains('\0') || kind.contains('\0') {
+        let actor = filter.actor.as_deref().unwrap_or_default();
+        if [name, kind, actor].iter().any(|text| text.contains('\0')) {
             return Ok(Vec::new());
         }
         let before = filter.before_revision.unwrap_or(i64::MAX);
         let limit = filter.limit.max(0);
-        let values = [before.into(), kind.into(), name.into(), (&self.tenant).into(), limit.into()];
+        let values =
+            [before.into(), kind.into(), name.into(), (&self.tenant).into(), actor.into(), limit.into()];
         self.database.fetch(NEWEST, &values).await?.iter().map(read_change).collect()
     }
 

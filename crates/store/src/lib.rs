@@ -38,6 +38,7 @@ pub use crate::audit::{
     Audit, AuditBreak, AuditBucket, AuditCursor, AuditEntry, AuditFilter, AuditPage, AuditSort, AuditStats,
     AuditVerification,
 };
+pub use crate::documents::batch::Batch;
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::encryption_key::{SealedCounts, fingerprint};
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};

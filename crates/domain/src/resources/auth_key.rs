@@ -281,7 +281,7 @@ pub fn digest(raw: &str) -> [u8; 32] {
     Sha256::digest(raw.as_bytes()).into()
 }
 
-pub(super) fn hex_digest(raw: &str) -> String {
+pub fn hex_digest(raw: &str) -> String {
     digest(raw).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

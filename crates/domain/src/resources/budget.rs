@@ -185,8 +185,8 @@ pub fn amount(name: &str, usd: f64) -> Result<Nanos, Fault> {
 }
 
 /// Parses the budgets of the configuration: `/=monthly:500;/team/a=daily:10,3600:2.5`.
-pub fn parse_list(text: &str) -> Option<Vec<(BudgetKey, Nanos)>> {
-    let mut found: Vec<(BudgetKey, Nanos)> = Vec::new();
+pub fn parse_list(text: &str) -> Option<Vec<Budget>> {
+    let mut found: Vec<Budget> = Vec::new();
     for rule in text.split(';').map(str::trim).filter(|rule| !rule.is_empty()) {
         let (path, amounts) = rule.split_once('=')?;
         let user_path = UserPath::parse(path).ok().filter(|_| path.trim().starts_with('/'))?;
@@ -195,10 +195,10 @@ pub fn parse_list(text: &str) -> Option<Vec<(BudgetKey, Nanos)>> {
             let period = Period::parse(period).ok()?;
             let amount = amount("amount", usd.trim().parse().ok()?).ok()?;
             let key = BudgetKey { user_path: user_path.clone(), period, tenant: None };
-            if found.iter().any(|(known, _)| *known == key) {
+            if found.iter().any(|known| known.name == key.name()) {
                 return None;
             }
-            found.push((key, amount));
+            found.push(Budget::new(key, Some(amount), None));
         }
     }
     Some(found)
@@ -212,7 +212,8 @@ mod tests {
     fn budgets_of_the_configuration_are_read_or_refused() {
         let shown = |text: &str| {
             let list = parse_list(text)?;
-            Some(list.into_iter().map(|(key, amount)| (key.name(), amount.0)).collect::<Vec<_>>())
+            let amount = |budget: Budget| (budget.name, budget.amount.unwrap_or_default().0);
+            Some(list.into_iter().map(amount).collect::<Vec<_>>())
         };
         let expected = [
             ("/|2592000", 500_000_000_000),

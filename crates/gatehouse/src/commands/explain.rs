@@ -1,6 +1,5 @@
 //! `gatehouse explain`: shows how a running gateway would handle a request, without making the call.
 
-mod client;
 mod summary;
 #[cfg(test)]
 mod tests;
@@ -15,14 +14,17 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
+use super::gateway_client::{GatewayClient, GatewayRequest};
 use super::{block_on, run_with_settings};
-use client::GatewayClient;
 
 const EXAMPLES: &str = "\
 Examples:
   gatehouse explain --model gpt-4o --message Hello
   gatehouse explain --model fast --message Hello --header 'X-Gateway-User-Path: /team' --as-key key_0195
   gatehouse explain --path /v1/messages --body request.json --json";
+
+const PATH: &str = "/admin/api/v1/explain";
+const SCOPE: &str = "admin:explain:read";
 
 /// The file name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
@@ -80,7 +82,9 @@ pub fn run(config: Option<&Path>, options: &Options) -> ExitCode {
     run_with_settings(config, |settings| {
         let request = request(options, &mut std::io::stdin().lock())?;
         let client = GatewayClient::new(settings, options.url.as_deref(), options.key_file.as_deref())?;
-        let answer = block_on(client.explain(request))?;
+        let answer = block_on(
+            client.send(GatewayRequest { body: Some(request), ..GatewayRequest::post(PATH, SCOPE) }),
+        )?;
         print!("{}", output(&answer, options.json)?);
         Ok(())
     })

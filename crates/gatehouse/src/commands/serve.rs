@@ -23,7 +23,7 @@ use crate::logging::{self, LogLevel};
 use crate::master_key;
 use crate::settings::Settings;
 use assemble::AssembledGateway;
-use reload::Reloader;
+use reload::{RunningSettings, SettingsInput};
 
 /// Time after which the background tasks of start-up, such as the first drain, have usually run.
 const STARTUP: Duration = Duration::from_millis(250);
@@ -67,6 +67,10 @@ pub fn run(config: Option<&Path>) -> ExitCode {
 async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -> Result<(), String> {
     let hangup =
         signal(SignalKind::hangup()).map_err(|error| format!("Signals cannot be watched: {error}"))?;
+    let input = SettingsInput::new(config);
+    let store = assemble::open_storage(&settings).await?;
+    let settings = reload::at_start(settings, &input, &store).await?;
+    log_level.set(&settings.log.level);
     for warning in &settings.warnings {
         tracing::warn!("{warning}");
     }
@@ -74,7 +78,10 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
         tracing::warn!("{fault}");
     }
     let listener = listen(&settings).await?;
-    let assembled = assemble::assemble(&settings, &listener).await?;
+    let running = |refresher, gateway| {
+        Arc::new(RunningSettings::new(settings.clone(), input, refresher, gateway, log_level))
+    };
+    let assembled = assemble::assemble(&settings, &listener, store, running).await?;
     announce(&settings, &listener, &assembled);
 
     let (stop, stopping) = watch::channel(false);
@@ -84,14 +91,7 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     assembled.gateway.tasks.spawn(background_responses::run(assembled.gateway.clone(), drained.clone()));
     assembled.gateway.tasks.spawn(assembled.drainer.run(drained));
     let mut background = assembled.background;
-    let reloader = Reloader {
-        config: config.map(Path::to_owned),
-        settings,
-        refresher: assembled.refresher,
-        gateway: assembled.gateway.clone(),
-        log_level,
-    };
-    background.push(assemble::spawn(reloader.run(hangup)));
+    background.push(assemble::spawn(assembled.running_settings.clone().run(hangup)));
     watch_signals(stop)?;
     // The workers end last: tasks that calls left behind still run on them.
     let workers = Workers::start(Workers::for_this_machine())

@@ -32,6 +32,8 @@ macro_rules! declare {
             $( $(#[doc = $section_doc])+ pub $section: $structure, )+
             /// Provider instances, by name.
             pub providers: Vec<(Provider, ProviderSource)>,
+            /// Documents of the file below `resources`.
+            pub resources: FileResources,
             /// The origin of each setting, in the order of the table.
             pub sources: Vec<SettingOrigin>,
             /// The YAML file that was read.
@@ -45,6 +47,7 @@ macro_rules! declare {
                 Self {
                     $( $section: $structure::read(reader), )+
                     providers: Vec::new(),
+                    resources: FileResources::default(),
                     sources: Vec::new(),
                     config_file: None,
                     warnings: Vec::new(),

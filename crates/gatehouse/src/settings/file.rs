@@ -3,8 +3,12 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use serde_json::{Map, Value};
+use server::FileResources;
+
 use super::expand::expand;
 use super::fault::{FilePosition, SettingsFault};
+use super::json_value;
 use super::nearest;
 use super::yaml::{self, Content, Entry, Node};
 use super::{SECTIONS, TABLE};
@@ -24,6 +28,7 @@ pub struct Given {
 pub struct Contents {
     pub values: BTreeMap<&'static str, Given>,
     pub providers: Vec<ProviderEntry>,
+    pub resources: FileResources,
 }
 
 /// A provider as written; its fields are validated together with those of the environment.
@@ -39,6 +44,9 @@ pub const PROVIDER_FIELDS: [&str; 9] =
     ["type", "api_key", "base_url", "api_version", "models", "headers", "enabled", "priority", RESILIENCE];
 
 const RESILIENCE: &str = "resilience";
+
+/// The section with documents of the admin API.
+pub const RESOURCES: &str = "resources";
 
 /// The fields below `resilience`, with their paths.
 const RESILIENCE_FIELDS: [&str; 8] = [
@@ -88,6 +96,10 @@ impl Walk<'_> {
                 for provider in self.entries("providers", entry.value) {
                     self.provider(provider);
                 }
+            } else if entry.key == RESOURCES {
+                for section in self.entries(RESOURCES, entry.value) {
+                    self.resources(section);
+                }
             } else if SECTIONS.iter().any(|section| section.name == entry.key) {
                 let section = entry.key;
                 for entry in self.entries(&section, entry.value) {
@@ -96,6 +108,40 @@ impl Walk<'_> {
             } else {
                 self.unknown(&entry.key, entry.place, nearest::top_level(&entry.key));
             }
+        }
+    }
+
+    /// The documents of a section below `resources`.
+    fn resources(&mut self, section: Entry) {
+        let path = format!("{RESOURCES}.{}", section.key);
+        let Some((name, is_single)) = FileResources::sections().find(|(name, _)| *name == section.key) else {
+            let nearest = nearest::among(&section.key, FileResources::sections().map(|(name, _)| name));
+            self.unknown(&path, section.place, nearest.map(|nearest| format!("{RESOURCES}.{nearest}")));
+            return;
+        };
+        if is_single {
+            return self.resource(name, section);
+        }
+        for document in self.entries(&path, section.value) {
+            self.resource(name, document);
+        }
+    }
+
+    fn resource(&mut self, section: &str, document: Entry) {
+        let path = format!("{RESOURCES}.{section}.{}", document.key);
+        let members = match json_value::to_json(&path, document.value, self.environment) {
+            Ok(Value::Object(members)) => members,
+            Ok(Value::Null) => Map::new(),
+            Ok(_) => {
+                self.fault(&path, "must hold 'key: value' lines", document.place);
+                return;
+            }
+            Err(fault) => return self.faults.push(fault.in_file(self.file)),
+        };
+        if let Err(fault) = self.contents.resources.add(section, &document.key, members) {
+            let key = fault.param.as_ref().map_or(path.clone(), |param| format!("{path}.{param}"));
+            let message = format!("is not valid: {}", fault.message);
+            self.fault(&key, &message, document.place);
         }
     }
 

@@ -14,7 +14,8 @@ Every setting has one name in the YAML file and one in the environment. Layers, 
 1. the defaults below;
 2. `gatehouse.yaml` in the working directory, or the file that `GATEWAY_CONFIG` or `--config` names. In its values `${VAR}` is
    the variable `VAR`, and `${VAR:-x}` is `x` when that is not set; `$${` is a plain `${`;
-3. the environment, completed by `.env` in the working directory. A variable that is set but empty counts as not set.
+3. values that were stored [through the admin API](#change-settings-through-the-admin-api);
+4. the environment, completed by `.env` in the working directory. A variable that is set but empty counts as not set.
 
 Every secret can be read from a file instead: `GATEWAY_MASTER_KEY_FILE=/run/secrets/master_key` sets `GATEWAY_MASTER_KEY` to
 the content of that file. It works for the settings marked as secret below and for the API keys of providers
@@ -55,6 +56,27 @@ providers:
 `api_version` is for the types that need one. In the environment, `<TYPE>_API_KEY`, `<TYPE>_BASE_URL`, `<TYPE>_MODELS` and
 `<TYPE>_API_VERSION` set the instance named like its type; with `_SUFFIX` after the type they set another: `OPENAI_EAST_API_KEY`
 is the key of the instance `openai-east`. A key or an address makes an instance; the other two only add to one.
+
+## resources
+
+Documents of the admin API that stand in the file: aliases, pools, combos, model overrides and prices, guardrails, workflows,
+budgets and keys. See [Configuration as files](configuration-files.md#resources-in-gatehouseyaml).
+
+## Change settings through the admin API
+
+`GET /admin/api/v1/settings` lists every setting with `value` (secrets as `***`), `default`, `source` (`default`, `file`, `admin` or
+`env`), `locked` with its reason, `restart_required` (whether a change takes effect after a restart only) and `restart_pending`
+(whether the shown value waits for one). `PATCH` stores values over those of the file:
+
+```sh
+curl -s -X PATCH http://127.0.0.1:8080/admin/api/v1/settings -H \"Authorization: Bearer $KEY\" -d '{\"log.level\": \"debug\", \"cache.ttl\": \"2h\"}'
+```
+
+Null removes a stored value. `log.level`, `log.requests`, `demo.enabled` and `spending.budgets` are applied at once, by all replicas;
+the others after a restart, and `restart_required` in the answer names them. A setting that the environment sets is locked, because
+the environment wins. `server.master_key`, `admin.endpoints_enabled` and `storage` are set in the file or the environment only.
+Stored values are encrypted if the setting is a secret, and every change is in `GET /changes?kind=settings`. SIGHUP and
+`POST /runtime/refresh` read the file and `.env` again.
 ";
 
 pub fn settings_markdown() -> String {

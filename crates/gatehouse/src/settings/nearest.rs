@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::file::RESOURCES;
 use super::{SECTIONS, TABLE, secret_files};
 use crate::settings::providers::ENVIRONMENT_FIELDS;
 
@@ -27,7 +28,7 @@ pub fn top_level(key: &str) -> Option<String> {
     if let Some(setting) = by_other_name {
         return Some(setting.path.to_owned());
     }
-    let sections = SECTIONS.iter().map(|section| section.name).chain(["providers"]);
+    let sections = SECTIONS.iter().map(|section| section.name).chain(["providers", RESOURCES]);
     among(key, sections).map(str::to_owned)
 }
 

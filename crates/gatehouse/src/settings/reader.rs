@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use domain::resources::setting_values::SettingValues;
 use domain::secret::Secret;
 
 use super::fault::SettingsFault;
@@ -13,6 +14,8 @@ pub type Check<T> = fn(&T) -> Result<(), &'static str>;
 
 pub struct Reader<'a> {
     file: BTreeMap<&'static str, Given>,
+    /// The values of the admin API.
+    stored: &'a SettingValues,
     environment: &'a BTreeMap<String, String>,
     /// The origin of each variable that is not in the environment of the process.
     locations: &'a BTreeMap<String, String>,
@@ -31,11 +34,12 @@ struct Candidate {
 impl<'a> Reader<'a> {
     pub fn new(
         file: BTreeMap<&'static str, Given>,
+        stored: &'a SettingValues,
         environment: &'a BTreeMap<String, String>,
         locations: &'a BTreeMap<String, String>,
         faults: Vec<SettingsFault>,
     ) -> Self {
-        Self { file, environment, locations, faults, origins: Vec::new() }
+        Self { file, stored, environment, locations, faults, origins: Vec::new() }
     }
 
     /// Reads a setting. An invalid value is reported and replaced by the default, so that all faults are found.
@@ -61,6 +65,10 @@ impl<'a> Reader<'a> {
         if let Some((variable, text)) = from_environment(setting, self.environment) {
             let location = self.locations.get(&variable).map_or("environment", String::as_str).to_owned();
             return Candidate { source: SettingSource::Env, location, text: text.to_owned(), given: None };
+        }
+        if let Some(text) = self.stored.get(setting.path) {
+            let location = "admin API".to_owned();
+            return Candidate { source: SettingSource::Admin, location, text: text.to_owned(), given: None };
         }
         match given {
             Some(given) => Candidate {

@@ -1,13 +1,12 @@
 //! Value types of the spending settings.
 
-use domain::money::Nanos;
-use domain::resources::budget::{self, BudgetKey};
+use domain::resources::budget::{self, Budget};
 
 use super::value::Value;
 
-/// Maps a user path and period to an amount.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Budgets(pub Vec<(BudgetKey, Nanos)>);
+/// Budgets with their amounts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Budgets(pub Vec<Budget>);
 
 impl Value for Budgets {
     const KIND: &'static str = "budgets such as /=monthly:500;/team/a=daily:10,3600:2.5";

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use domain::resources::provider::{Provider, ProviderSource};
 use domain::secret::Secret;
+use server::FileResources;
 
 use super::cache::{CacheScope, PromptCacheMode};
 use super::declare::declare;

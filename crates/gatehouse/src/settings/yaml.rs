@@ -9,6 +9,8 @@ const MOST_LEVELS: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
     pub content: Content,
+    /// Whether a scalar is in quotes or a block, and is text whatever it looks like.
+    pub quoted: bool,
     pub place: FilePosition,
 }
 
@@ -60,7 +62,11 @@ pub fn parse(text: &str) -> Result<Node, SettingsFault> {
             }
         }
     }
-    Ok(root.unwrap_or(Node { content: Content::Null, place: FilePosition { line: 1, column: 1 } }))
+    Ok(root.unwrap_or(Node {
+        content: Content::Null,
+        quoted: false,
+        place: FilePosition { line: 1, column: 1 },
+    }))
 }
 
 fn push(open: &mut Vec<Open>, collection: Open) -> Result<Option<Node>, SettingsFault> {
@@ -75,8 +81,8 @@ fn push(open: &mut Vec<Open>, collection: Open) -> Result<Option<Node>, Settings
 impl Open {
     fn close(self) -> Node {
         match self {
-            Self::List(items, place) => Node { content: Content::List(items), place },
-            Self::Map { entries, place, .. } => Node { content: Content::Map(entries), place },
+            Self::List(items, place) => Node { content: Content::List(items), quoted: false, place },
+            Self::Map { entries, place, .. } => Node { content: Content::Map(entries), quoted: false, place },
         }
     }
 
@@ -90,7 +96,7 @@ impl Open {
         };
         match (key.take(), node) {
             (Some((key, place)), value) => entries.push(Entry { key, place, value }),
-            (None, Node { content: Content::Scalar(name), place }) => {
+            (None, Node { content: Content::Scalar(name), place, .. }) => {
                 if entries.iter().any(|entry| entry.key == name) {
                     return Err(fault(place, &format!("'{name}' is given twice")));
                 }
@@ -104,7 +110,8 @@ impl Open {
 
 fn scalar(text: &str, style: ScalarStyle, place: FilePosition) -> Node {
     let null = style == ScalarStyle::Plain && matches!(text, "" | "~" | "null" | "Null" | "NULL");
-    Node { content: if null { Content::Null } else { Content::Scalar(text.to_owned()) }, place }
+    let content = if null { Content::Null } else { Content::Scalar(text.to_owned()) };
+    Node { content, quoted: style != ScalarStyle::Plain, place }
 }
 
 fn place(marker: &Marker) -> FilePosition {

@@ -124,7 +124,7 @@ impl Rules {
     /// Compiles the rules. A budget that does not compile closes its scope. Without known settings the windows are not
     /// known, so that the scopes of all budgets are closed.
     pub fn compile(
-        configured: &[(BudgetKey, Nanos)],
+        configured: &[Budget],
         stored: impl Iterator<Item = StoredBudget>,
         settings: StoredSettings,
     ) -> Self {
@@ -147,14 +147,16 @@ impl Rules {
     }
 
     pub fn new(
-        configured: &[(BudgetKey, Nanos)],
+        configured: &[Budget],
         stored: impl Iterator<Item = Budget>,
         settings: &BudgetSettings,
     ) -> Self {
-        let rule = |(key, amount): &(BudgetKey, Nanos)| {
-            (key.clone(), Rule::new(key.clone(), *amount, BudgetSource::Config))
+        let rule = |budget: &Budget| {
+            let (key, amount) = (budget.key()?, budget.amount?);
+            let rule = Rule::new(key.clone(), amount, BudgetSource::Config);
+            Some((key, Rule { policy: budget.policy.clone(), ..rule }))
         };
-        let mut rules: BTreeMap<BudgetKey, Rule> = configured.iter().map(rule).collect();
+        let mut rules: BTreeMap<BudgetKey, Rule> = configured.iter().filter_map(rule).collect();
         for budget in stored {
             let Some(key) = budget.key() else { continue };
             match (budget.amount, rules.get_mut(&key)) {

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use domain::resources::Resource as _;
+use domain::resources::auth_key::AuthKey;
 use store::StoreError;
 
-use super::sections::{BudgetSections, RouteSections};
+use super::sections::{AuthKeys, BudgetSections, RouteSections, WorkflowSections};
 use super::{Refresher, StaticConfig};
 use crate::snapshot::Snapshot;
+use crate::snapshot::keys::Keys;
 
 impl Refresher {
     pub fn configuration(&self) -> StaticConfig {
@@ -28,11 +31,18 @@ impl Refresher {
     /// Compiles budgets last: the steps before have no side effects if one of them fails.
     async fn recompile(&self, master: [u8; 32]) -> Result<(), StoreError> {
         let (routes, in_routes) = self.routes().await?;
+        let (guardrails, workflows, in_workflows) = self.workflows(None).await?;
+        let mut compilation = self.compilation(&[], None);
+        let mut keys = Keys::default();
+        keys.apply(compilation.load::<AuthKeys>().await?);
+        let in_keys = compilation.errors;
         let in_budgets = self.budgets().await?;
         let mut snapshot = (*self.gateway.snapshot()).clone();
+        snapshot.document_errors.replace_kinds(WorkflowSections::KINDS, in_workflows);
+        snapshot.document_errors.replace_kinds(&[AuthKey::KIND], in_keys);
         snapshot.document_errors.replace_kinds(RouteSections::KINDS, in_routes);
         snapshot.document_errors.replace_kinds(BudgetSections::KINDS, in_budgets);
-        self.publish(Snapshot { routes, master, ..snapshot });
+        self.publish(Snapshot { routes, guardrails, workflows, keys, master, ..snapshot });
         Ok(())
     }
 }

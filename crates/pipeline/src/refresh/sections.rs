@@ -14,6 +14,7 @@ mod tests;
 mod workflow_activations;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use domain::clock::Timestamp;
 use domain::resources::alias::Alias;
@@ -22,6 +23,8 @@ use domain::resources::pool::Pool;
 use domain::resources::workflow::Workflow;
 use store::{Documents, StoreError};
 
+use super::StaticConfig;
+use super::configured::lay_under;
 use super::proposal::ProposedDocuments;
 use crate::snapshot::document_errors::DocumentErrors;
 use crate::snapshot::section::{self, Section};
@@ -32,6 +35,7 @@ pub use auth_keys::AuthKeys;
 /// Reads documents from storage, compiles them and collects their errors.
 pub struct Compilation<'a> {
     pub documents: &'a Documents,
+    pub configured: Arc<StaticConfig>,
     pub at: Timestamp,
     /// Kinds of documents whose feature is off; they are not read.
     pub off: &'a [&'static str],
@@ -47,7 +51,7 @@ impl Compilation<'_> {
         if self.off.contains(&kind) {
             return Ok(BTreeMap::new());
         }
-        let stored = self.documents.raw(kind).await?;
+        let stored = lay_under(&self.configured.documents, kind, self.documents.raw(kind).await?);
         let documents = match self.proposed {
             Some(proposed) => proposed.lay_over(kind, stored, self.at),
             None => stored,

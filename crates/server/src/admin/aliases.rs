@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::crud::{self, Served};
 use super::names::Names;
-use super::record;
+use super::record::{self, Origin};
 use crate::App;
 use crate::authorized::{Aliases, Authorized, Read, Write};
 use crate::body::Patch;
@@ -39,26 +39,25 @@ pub struct AliasView {
     pub name: String,
     pub target: String,
     pub description: String,
-    pub created_at: String,
-    pub updated_at: String,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 impl Served for Alias {
     type View = AliasView;
     const TITLE: &'static str = "alias";
 
-    fn view(stored: Stored<Self>, _: &App) -> AliasView {
+    fn view(stored: Stored<Self>, app: &App) -> AliasView {
         AliasView {
+            origin: Origin::of(app, &stored),
             name: stored.value.name,
             target: stored.value.target,
             description: stored.value.description,
-            created_at: record::time(stored.created_at),
-            updated_at: record::time(stored.updated_at),
         }
     }
 
     fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
-        let body: AliasBody = patch.over(known, &record::TIMES)?;
+        let body: AliasBody = patch.over(known, &record::ORIGIN)?;
         let name = record::name("name", body.name, name.to_owned())?;
         Ok(Self { name, target: body.target, description: body.description.unwrap_or_default() })
     }

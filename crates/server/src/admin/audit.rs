@@ -241,7 +241,7 @@ struct Newest;
 
 impl Watched for Newest {
     type Event = Box<AuditEntry>;
-    const SCOPE: Scope = Read::<Audit>::SCOPE;
+    const SCOPE: Option<Scope> = Read::<Audit>::SCOPE;
 
     fn feed(gateway: &Gateway) -> &Feed<Self::Event> {
         &gateway.audit

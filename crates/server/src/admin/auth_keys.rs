@@ -24,6 +24,8 @@ use http::StatusCode;
 use store::{StoreError, Stored, Write as Writing};
 
 use self::draft::CreateKey;
+pub(super) use self::draft::scopes;
+pub(super) use self::grant::{normal_path, within_grant as check_grant};
 use self::view::{CreatedKey, KeyView};
 use super::names::Names;
 use super::record;
@@ -61,7 +63,7 @@ pub async fn create(
     app.refresher.refresh().await?;
     let etag = stored.etag();
     let warnings = warnings::of(&gateway.snapshot().routes, &stored.value);
-    let view = KeyView { warnings: Some(warnings), ..view::view(stored, None, gateway.clock.now()) };
+    let view = KeyView { warnings: Some(warnings), ..view::view(&app, stored, None, gateway.clock.now()) };
     let created = CreatedKey::new(&raw, view);
     Ok(record::answer(StatusCode::CREATED, &etag, created))
 }
@@ -81,7 +83,7 @@ pub async fn read(
 }
 
 async fn find(app: &App, principal: &Principal, id: &str) -> Result<Stored<AuthKey>, Problem> {
-    let stored = match app.refresher.store().collection::<AuthKey>().get(id).await {
+    let stored = match app.refresher.find_effective::<AuthKey>(id).await {
         // The user path of a corrupt document is unknown, so only callers with the whole tree see it.
         Err(StoreError::Corrupt(_)) if principal.subtree().is_none() => {
             return Err(record::unreadable("key", id).into());

@@ -3,6 +3,7 @@
 mod amend;
 mod budget_path;
 pub mod forecast;
+pub mod history;
 pub mod reset;
 pub mod settings;
 mod view;
@@ -20,7 +21,7 @@ use domain::resources::Resource as _;
 use domain::resources::budget::{self, Budget, BudgetKey, BudgetPolicy, OnExhausted, OnTight};
 use domain::user_path::UserPath;
 use http::{HeaderMap, StatusCode};
-use pipeline::budgets::{self, Rule};
+use pipeline::budgets;
 use serde::{Deserialize, Serialize};
 use store::Collection;
 use utoipa::ToSchema;
@@ -58,10 +59,9 @@ pub struct AmountBody {
 }
 
 impl AmountBody {
-    fn of(rule: &Rule) -> Self {
-        let policy = &rule.policy;
+    pub(super) fn from_parts(amount: Nanos, policy: &BudgetPolicy) -> Self {
         Self {
-            amount: rule.amount.usd(),
+            amount: amount.usd(),
             on_tight: policy.on_tight,
             on_exhausted: policy.on_exhausted,
             downgrade_to: policy.downgrade_to.clone(),
@@ -70,7 +70,7 @@ impl AmountBody {
         }
     }
 
-    fn policy(&self) -> Result<BudgetPolicy, Fault> {
+    pub(super) fn policy(&self) -> Result<BudgetPolicy, Fault> {
         let child_default = self.child_default.map(|usd| budget::amount("child_default", usd));
         let downgrade_to = self.downgrade_to.clone().filter(|selector| !selector.trim().is_empty());
         Ok(BudgetPolicy {
@@ -175,12 +175,12 @@ fn collection(app: &App) -> Collection<Budget> {
 fn in_force(app: &App, key: &BudgetKey) -> Option<AmountBody> {
     let statuses = app.gateway.budgets.statuses(app.gateway.clock.now());
     let status = statuses.into_iter().find(|status| status.rule.key == *key)?;
-    Some(AmountBody::of(&status.rule))
+    Some(AmountBody::from_parts(status.rule.amount, &status.rule.policy))
 }
 
 fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {
     let configured = app.refresher.configured_budgets();
-    configured.iter().find(|(known, _)| known == key).map(|(_, amount)| *amount)
+    configured.iter().find(|known| known.key().as_ref() == Some(key)).and_then(|known| known.amount)
 }
 
 /// The tenant of the caller, if the edition supports tenants.

@@ -39,6 +39,7 @@ pub struct ChangeList {
 #[utoipa::path(get, path = "/admin/api/v1/changes", tag = "changes",
     params(("kind" = Option<String>, Query, description = "Only this kind of document"),
         ("name" = Option<String>, Query, description = "Only the document of this name"),
+        ("actor" = Option<String>, Query, description = "Only changes by this caller: master, cli or the id of a key"),
         ("before" = Option<i64>, Query, description = "Only revisions below this one"),
         ("limit" = Option<i64>, Query, description = "1 to 200, default 50")),
     responses((status = 200, description = "The changes", body = ChangeList), (status = 400, description = "Invalid parameters"),
@@ -53,8 +54,13 @@ pub async fn list(
     let before = query::integer(&pairs, "before", 1..=i64::MAX)?;
     let documents = app.refresher.store().documents();
     let owned = |name: &str| query::text(&pairs, name).map(str::to_owned);
-    let filter =
-        store::ChangeFilter { kind: owned("kind"), name: owned("name"), before_revision: before, limit };
+    let filter = store::ChangeFilter {
+        kind: owned("kind"),
+        name: owned("name"),
+        actor: owned("actor"),
+        before_revision: before,
+        limit,
+    };
     let changes = documents.changes(&filter).await?;
     let next = changes.last().filter(|_| changes.len() as i64 == limit).map(|change| change.revision);
     let parse = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::crud::{self, Served};
 use super::names::Names;
-use super::record;
+use super::record::{self, Origin};
 use crate::App;
 use crate::authorized::{Authorized, Combos, Read, Write};
 use crate::body::{Patch, Strict};
@@ -52,8 +52,8 @@ pub struct ComboView {
     pub selectors: Vec<String>,
     pub strategy: Strategy,
     pub weights: BTreeMap<String, f64>,
-    pub created_at: String,
-    pub updated_at: String,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -89,7 +89,8 @@ impl Served for Combo {
     type View = ComboView;
     const TITLE: &'static str = "combo";
 
-    fn view(stored: Stored<Self>, _: &App) -> ComboView {
+    fn view(stored: Stored<Self>, app: &App) -> ComboView {
+        let origin = Origin::of(app, &stored);
         let combo = stored.value;
         ComboView {
             id: combo.name.clone(),
@@ -98,15 +99,15 @@ impl Served for Combo {
             selectors: combo.selectors,
             strategy: combo.strategy,
             weights: combo.weights,
-            created_at: record::time(stored.created_at),
-            updated_at: record::time(stored.updated_at),
+            origin,
         }
     }
 
     fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
         let mut patch = patch.clone();
         ["models", "targets"].iter().for_each(|alias| patch.rename(alias, "selectors"));
-        let mut body: ComboBody = patch.over(known, &["id", "created_at", "updated_at"])?;
+        let mut body: ComboBody =
+            patch.over(known, &["id", "source", "overrides", "created_at", "updated_at"])?;
         let name = record::name("name", body.name.take(), name.to_owned())?;
         let mut combo = body.combo(name);
         // Unless weights were sent, drops those of removed selectors.

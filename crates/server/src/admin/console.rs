@@ -93,7 +93,7 @@ struct EventNameFilter(Option<&'static str>);
 
 impl Watched for EventNameFilter {
     type Event = Event;
-    const SCOPE: Scope = Read::<Console>::SCOPE;
+    const SCOPE: Option<Scope> = Read::<Console>::SCOPE;
 
     fn feed(gateway: &Gateway) -> &Feed<Event> {
         &gateway.console
@@ -121,7 +121,7 @@ fn event(pairs: &Pairs) -> Result<Option<&'static str>, Fault> {
 }
 
 /// Whether an entry is visible: a caller bound to a user path sees only the calls of that subtree.
-fn concerns(entry: &Entry, event: Option<&str>, principal: &Principal) -> bool {
+pub(super) fn concerns(entry: &Entry, event: Option<&str>, principal: &Principal) -> bool {
     if event.is_some_and(|event| event != entry.name()) {
         return false;
     }

@@ -48,7 +48,7 @@ fn missing<T: Served>(name: &str) -> Fault {
 /// Lists the documents by name, all unless a page is requested; the total is in the header `X-Total-Count`.
 pub async fn list<T: Served>(app: &App, pairs: &Pairs) -> Result<Response, Problem> {
     let (limit, offset) = record::page(pairs, MOST, MOST)?;
-    let all = collection::<T>(app).all().await?;
+    let all = app.refresher.effective::<T>().await?;
     let total = [("x-total-count", all.len().to_string())];
     let part = all.into_iter().skip(offset as usize).take(limit as usize);
     let views: Vec<T::View> = part.map(|stored| T::view(stored, app)).collect();
@@ -56,7 +56,7 @@ pub async fn list<T: Served>(app: &App, pairs: &Pairs) -> Result<Response, Probl
 }
 
 pub async fn find<T: Served>(app: &App, name: &str) -> Result<Stored<T>, Problem> {
-    match collection::<T>(app).get(name).await {
+    match app.refresher.find_effective::<T>(name).await {
         Err(StoreError::Corrupt(_)) => Err(record::unreadable(T::TITLE, name).into()),
         stored => Ok(stored?.ok_or_else(|| missing::<T>(name))?),
     }
@@ -71,7 +71,8 @@ pub async fn create<T: Served>(app: &App, actor: &str, value: T) -> Result<Respo
     value.validate()?;
     let _turn = app.naming.lock().await;
     // Looked up as stored: a document that cannot be read still occupies its name.
-    if app.refresher.store().documents().find(T::KIND, value.name()).await?.is_some() {
+    let stored = app.refresher.store().documents().find(T::KIND, value.name()).await?;
+    if stored.is_some() || app.refresher.is_configured(T::KIND, value.name()) {
         let message = format!("The {} '{}' exists already.", T::TITLE, value.name());
         return Err(fault::conflict(message).param("name").into());
     }
@@ -94,20 +95,24 @@ pub async fn replace<T: Served>(
 ) -> Result<Response, Problem> {
     let _turn = app.naming.lock().await;
     for _ in 0..ATTEMPTS {
-        let exists = app.refresher.store().documents().find(T::KIND, name).await?.is_some();
+        let is_configured = app.refresher.is_configured(T::KIND, name);
+        let is_stored = app.refresher.store().documents().find(T::KIND, name).await?.is_some();
         let known = collection::<T>(app).get_readable(name).await?;
+        let known = known.or_else(|| app.refresher.configured_document(name).filter(|_| !is_stored));
         let value = T::edited(name, known.as_ref().map(|known| &known.value), patch)?;
         value.validate()?;
         value.check_settings(app)?;
         value.check(&Names::load(app).await?)?;
-        let etag = known.as_ref().map(Stored::etag);
-        let own = record::if_match(headers);
+        let etag = known.as_ref().filter(|_| is_stored).map(Stored::etag);
+        // A document of the file has the ETag of a revision that storage never has.
+        let of_file = |tag: &&str| is_configured && !is_stored && *tag == "\"0\"";
+        let own = record::if_match(headers).filter(|tag| !of_file(tag));
         match collection::<T>(app).put(&value, Writing::Upsert, actor, own.or(etag.as_deref())).await {
             Err(StoreError::PreconditionFailed) if own.is_none() => continue,
             stored => {
                 let stored = stored?;
                 app.refresher.refresh().await?;
-                let status = if exists { StatusCode::OK } else { StatusCode::CREATED };
+                let status = if is_stored || is_configured { StatusCode::OK } else { StatusCode::CREATED };
                 return Ok(record::answer(status, &stored.etag(), T::view(stored, app)));
             }
         }
@@ -115,7 +120,7 @@ pub async fn replace<T: Served>(
     Err(fault::conflict(format!("The {} '{name}' is being changed by others: try again.", T::TITLE)).into())
 }
 
-/// Deletes a document; refused while others refer to it.
+/// Deletes a document; refused while others refer to it. One that overrides a document of the file restores that.
 pub async fn delete<T: Served>(
     app: &App,
     actor: &str,
@@ -123,7 +128,14 @@ pub async fn delete<T: Served>(
     headers: &HeaderMap,
 ) -> Result<StatusCode, Problem> {
     let _turn = app.naming.lock().await;
-    match collection::<T>(app).delete_any(name, actor, record::if_match(headers)).await {
+    let (collection, if_match) = (collection::<T>(app), record::if_match(headers));
+    let is_configured = app.refresher.is_configured(T::KIND, name);
+    let deleted = match is_configured {
+        true => collection.delete_override(name, actor, if_match).await,
+        false => collection.delete_any(name, actor, if_match).await,
+    };
+    match deleted {
+        Err(StoreError::NotFound) if is_configured => return Err(record::configured(T::TITLE, name).into()),
         Err(StoreError::NotFound) => return Err(missing::<T>(name).into()),
         deleted => deleted.map_err(|error| not_deleted(name, error))?,
     }

@@ -27,14 +27,14 @@ use utoipa::ToSchema;
 
 use super::crud::{self, Served};
 use super::names::Names;
-use super::record;
+use super::record::{self, Origin};
 use crate::App;
 use crate::authorized::{Authorized, Guardrails, Read, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::query::Pairs;
-use draft::GuardrailBody;
+pub use draft::GuardrailBody;
 
 #[derive(Serialize, ToSchema)]
 pub struct GuardrailView {
@@ -51,8 +51,8 @@ pub struct GuardrailView {
     pub user_path: Option<String>,
     pub on_error: OnError,
     pub on_unreadable: OnUnreadable,
-    pub created_at: String,
-    pub updated_at: String,
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Why the stored guardrail does not compile. The calls of workflows that refer to it are refused meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -63,7 +63,7 @@ impl Served for Guardrail {
     const TITLE: &'static str = "guardrail";
 
     fn view(stored: Stored<Self>, app: &App) -> GuardrailView {
-        let (created_at, updated_at) = (record::time(stored.created_at), record::time(stored.updated_at));
+        let origin = Origin::of(app, &stored);
         let guardrail = stored.value;
         let error = compiled(app, &guardrail).err();
         GuardrailView {
@@ -76,8 +76,7 @@ impl Served for Guardrail {
             user_path: guardrail.user_path.map(|path| path.as_str().to_owned()),
             on_error: guardrail.on_error,
             on_unreadable: guardrail.on_unreadable,
-            created_at,
-            updated_at,
+            origin,
             error: error.map(|CompileError { param, message }| format!("{param}: {message}")),
         }
     }

@@ -16,7 +16,7 @@ use wire::vendors;
 
 use super::crud::{self, Served};
 use super::names::Names;
-use super::record;
+use super::record::{self, Origin};
 use crate::App;
 use crate::authorized::{Authorized, ModelOverrides, Read, Write};
 use crate::body::Patch;
@@ -47,8 +47,8 @@ pub struct OverrideView {
     pub enabled: bool,
     pub user_paths: Vec<String>,
     pub metadata: Metadata,
-    pub created_at: String,
-    pub updated_at: String,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 impl OverrideBody {
@@ -74,19 +74,18 @@ impl Served for ModelOverride {
     type View = OverrideView;
     const TITLE: &'static str = "model override";
 
-    fn view(stored: Stored<Self>, _: &App) -> OverrideView {
+    fn view(stored: Stored<Self>, app: &App) -> OverrideView {
         OverrideView {
+            origin: Origin::of(app, &stored),
             selector: stored.value.selector,
             enabled: stored.value.enabled,
             user_paths: stored.value.user_paths,
             metadata: stored.value.metadata,
-            created_at: record::time(stored.created_at),
-            updated_at: record::time(stored.updated_at),
         }
     }
 
     fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
-        let mut body: OverrideBody = patch.over(known, &record::TIMES)?;
+        let mut body: OverrideBody = patch.over(known, &record::ORIGIN)?;
         let selector = record::name("selector", body.selector.take(), name.to_owned())?;
         body.document(selector)
     }

@@ -1,5 +1,6 @@
 //! `/admin/api/v1/models`: the models of all enabled providers with their metadata and access rules.
 
+pub mod catalog;
 mod entry;
 
 use std::sync::Arc;

@@ -143,6 +143,6 @@ fn selectors(deployments: &[Arc<Deployment>]) -> Vec<String> {
 }
 
 async fn stored<T: Resource>(app: &App) -> Result<BTreeMap<String, T>, StoreError> {
-    let documents = app.refresher.store().collection::<T>().all().await?;
+    let documents = app.refresher.effective::<T>().await?;
     Ok(documents.into_iter().map(|stored| (stored.value.name().to_owned(), stored.value)).collect())
 }

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use super::crud::{self, Served};
 use super::names::Names;
 use super::providers::{self, ProviderHealth};
-use super::record;
+use super::record::{self, Origin};
 use crate::App;
 use crate::authorized::{Authorized, Pools, Read, Write};
 use crate::body::{Patch, Strict};
@@ -56,8 +56,8 @@ pub struct PoolView {
     pub health_aware: bool,
     /// The current state of the members.
     pub members_status: Vec<MemberStatus>,
-    pub created_at: String,
-    pub updated_at: String,
+    #[serde(flatten)]
+    pub origin: Origin,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -88,7 +88,7 @@ impl Served for Pool {
     const TITLE: &'static str = "pool";
 
     fn view(stored: Stored<Self>, app: &App) -> PoolView {
-        let (created_at, updated_at) = (record::time(stored.created_at), record::time(stored.updated_at));
+        let origin = Origin::of(app, &stored);
         let pool = stored.value;
         PoolView {
             members_status: pool.members.iter().map(|member| status(app, member)).collect(),
@@ -98,13 +98,13 @@ impl Served for Pool {
             strategy: pool.strategy,
             weights: pool.weights,
             health_aware: pool.health_aware,
-            created_at,
-            updated_at,
+            origin,
         }
     }
 
     fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
-        let mut body: PoolBody = patch.over(known, &["members_status", "created_at", "updated_at"])?;
+        let mut body: PoolBody =
+            patch.over(known, &["members_status", "source", "overrides", "created_at", "updated_at"])?;
         let name = record::name("name", body.name.take(), name.to_owned())?;
         let mut pool = body.pool(name);
         // Unless weights were sent, drops those of removed members.

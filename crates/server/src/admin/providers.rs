@@ -27,9 +27,10 @@ use crate::authorized::{Authorized, Providers, Read, Write};
 use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
-use draft::ProviderBody;
+pub use draft::ProviderBody;
 pub use health::{ProviderHealth, of as health_of};
-use view::{ProviderView, StatusView, TypeView};
+use view::{ProviderView, TypeView};
+pub use view::{StatusView, status as status_of};
 
 #[derive(Serialize, ToSchema)]
 pub struct TestResult {

@@ -4,10 +4,14 @@ use axum::Json;
 use axum::response::{IntoResponse, Response};
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use domain::resources::Resource;
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
+use store::Stored;
+use utoipa::ToSchema;
 
+use crate::App;
 use crate::query::{self, Pairs};
 
 /// Formats a time as RFC 3339, UTC, to the millisecond.
@@ -49,7 +53,50 @@ pub fn name(param: &str, sent: Option<String>, path: String) -> Result<String, F
 }
 
 /// Read-only members of most views.
-pub const TIMES: [&str; 2] = ["created_at", "updated_at"];
+pub const ORIGIN: [&str; 4] = ["source", "overrides", "created_at", "updated_at"];
+
+/// The place in which a document is configured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ResourceSource {
+    /// gatehouse.yaml
+    File,
+    /// The admin API
+    Admin,
+}
+
+/// The origin of a document.
+#[derive(Serialize, ToSchema)]
+pub struct Origin {
+    pub source: ResourceSource,
+    /// The source of the document that this one overrides; deleting this one restores it
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overrides: Option<ResourceSource>,
+    /// Null for a document of the file
+    pub created_at: Option<String>,
+    /// Null for a document of the file
+    pub updated_at: Option<String>,
+}
+
+impl Origin {
+    pub fn of<T: Resource>(app: &App, stored: &Stored<T>) -> Self {
+        let is_stored = stored.revision > 0;
+        let overrides = is_stored && app.refresher.is_configured(T::KIND, stored.value.name());
+        Self {
+            source: if is_stored { ResourceSource::Admin } else { ResourceSource::File },
+            overrides: overrides.then_some(ResourceSource::File),
+            created_at: is_stored.then(|| time(stored.created_at)),
+            updated_at: is_stored.then(|| time(stored.updated_at)),
+        }
+    }
+}
+
+/// The error for a document of the configuration file that cannot be deleted.
+pub fn configured(title: &str, name: &str) -> Fault {
+    fault::conflict(format!(
+        "The {title} '{name}' is configured in the file and cannot be deleted here. Remove it there, or override it."
+    ))
+}
 
 /// The error for a stored document that cannot be read.
 pub fn unreadable(title: &str, name: &str) -> Fault {

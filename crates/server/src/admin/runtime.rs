@@ -1,4 +1,6 @@
-//! `GET /admin/api/v1/runtime/status`: the state of this process and of what it depends on.
+//! `/admin/api/v1/runtime`: the state of this process and of what it depends on.
+
+pub mod refresh;
 
 use std::sync::Arc;
 

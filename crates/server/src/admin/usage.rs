@@ -5,7 +5,7 @@ pub mod daily;
 pub mod grouped;
 pub mod log;
 pub mod me;
-mod series;
+pub(super) mod series;
 pub mod summary;
 pub mod timeseries;
 

@@ -32,7 +32,7 @@ const PACE: Duration = Duration::from_millis(25);
 pub trait Watched: Send + Sync + 'static {
     type Event: Send + Sync + 'static;
     /// The scope that the caller needs for as long as it reads.
-    const SCOPE: Scope;
+    const SCOPE: Option<Scope>;
 
     fn feed(gateway: &Gateway) -> &Feed<Self::Event>;
     fn concerns(&self, entry: &Entry<Self::Event>, principal: &Principal) -> bool;
@@ -134,7 +134,7 @@ impl<W: Watched> Watch<W> {
         match authenticate::reauthenticate(&gateway.snapshot(), &self.principal, gateway.clock.now()) {
             Ok(principal) => {
                 self.principal = principal;
-                self.principal.may(W::SCOPE)
+                W::SCOPE.is_none_or(|scope| self.principal.may(scope))
             }
             Err(_) => false,
         }

@@ -15,7 +15,7 @@ use domain::fault::{self, Fault};
 use domain::ids;
 use domain::resources::Resource as _;
 use domain::resources::workflow::{
-    Workflow, WorkflowFeatures, WorkflowPayload, WorkflowScope, WorkflowScopeType,
+    Workflow, WorkflowActivation, WorkflowFeatures, WorkflowPayload, WorkflowScope, WorkflowScopeType,
 };
 use domain::user_path::UserPath;
 use http::{HeaderMap, StatusCode};
@@ -231,6 +231,18 @@ pub async fn create(
     collection.put(&workflow, Writing::Create, actor, None).await?;
     activation::put_in_force(&app, actor, &workflow).await?;
     answer(&app, StatusCode::CREATED, &workflow.id).await
+}
+
+/// The stored activation of a scope, or one without a version in force.
+pub(super) async fn activation_of_scope(app: &App, scope: &str) -> Result<WorkflowActivation, Problem> {
+    let stored = StoredWorkflows::load(app).await?;
+    let known = app.refresher.store().collection::<WorkflowActivation>().get_readable(scope).await?;
+    Ok(known.map(|known| known.value).unwrap_or_else(|| WorkflowActivation {
+        scope: scope.to_owned(),
+        versions: stored.newest(scope),
+        active: None,
+        guardrails: Vec::new(),
+    }))
 }
 
 /// Rejects the scope of a provider that does not exist: no call would match it.

@@ -7,6 +7,7 @@ mod databases;
 mod dialect;
 mod line;
 mod log;
+mod settings;
 mod socket;
 
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use egress::{Egress, EgressConfig, Trust};
 use http::Method;
 use pipeline::gateway::Gateway;
 use pipeline::policy::Policy;
-use pipeline::refresh::{Refresher, StaticConfig};
+use pipeline::refresh::{ConfiguredDocument, Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
 use pipeline::snapshot::Snapshot;
 use serde_json::{Value, json};
@@ -62,6 +63,8 @@ pub struct TestSettings {
     pub edition: Edition,
     /// Configured budgets, in the format of `BUDGETS`.
     pub budgets: &'static str,
+    /// Documents of the configuration file.
+    pub documents: Vec<ConfiguredDocument>,
 }
 
 impl Default for TestSettings {
@@ -81,6 +84,7 @@ impl Default for TestSettings {
             demo: None,
             edition: Edition::Oss,
             budgets: "",
+            documents: Vec::new(),
         }
     }
 }
@@ -191,12 +195,14 @@ impl TestApp {
             loopback_listener: settings.loopback_listener,
             combos: true,
             budgets: budget::parse_list(settings.budgets).unwrap(),
+            documents: settings.documents,
             secrets: vec![Secret::new(MASTER.to_owned())],
         };
         let refresher =
             Arc::new(Refresher::new(gateway.clone(), store.clone(), fixed, Inventory::open(None)));
         refresher.load().await.unwrap();
-        let app = App::new(gateway.clone(), refresher.clone(), settings.config);
+        let runtime_settings = settings::TestRuntimeSettings::open(store.clone()).await;
+        let app = App::new(gateway.clone(), refresher.clone(), runtime_settings, settings.config);
         Self {
             upstream,
             gateway,

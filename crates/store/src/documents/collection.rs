@@ -93,7 +93,7 @@ impl<T: Resource> Collection<T> {
         actor: &str,
         if_match: Option<&str>,
     ) -> Result<Stored<T>, StoreError> {
-        let (body, references) = written(value)?;
+        let (body, references) = serialize(value)?;
         let written = self.documents.put(draft(value, &body, &references), write, actor, if_match).await?;
         Ok(Stored {
             value: value.clone(),
@@ -111,7 +111,7 @@ impl<T: Resource> Collection<T> {
         deletes: &[String],
         actor: &str,
     ) -> Result<(), StoreError> {
-        let texts = puts.iter().map(written).collect::<Result<Vec<_>, _>>()?;
+        let texts = puts.iter().map(serialize).collect::<Result<Vec<_>, _>>()?;
         let drafts: Vec<Draft<'_>> = puts
             .iter()
             .zip(&texts)
@@ -160,7 +160,7 @@ impl<T: Resource> Collection<T> {
 type References = Vec<(&'static str, String)>;
 
 /// Validates and serializes a document; returns its body and its references.
-fn written<T: Resource>(value: &T) -> Result<(String, References), StoreError> {
+pub(super) fn serialize<T: Resource>(value: &T) -> Result<(String, References), StoreError> {
     value.validate().map_err(StoreError::Invalid)?;
     if value.name().is_empty() || value.name().contains('\0') {
         return Err(StoreError::Invalid(fault::invalid_parameter("name", "A name is needed.")));

@@ -158,6 +158,7 @@ async fn the_change_log_has_everything_but_secrets() {
             name: name.map(str::to_owned),
             before_revision,
             limit: 2,
+            ..ChangeFilter::default()
         };
         let revisions = async |filter| {
             let changes = store.documents().changes(&filter).await.unwrap();

@@ -92,7 +92,7 @@ impl Documents {
         database.limited(open.commit()).await
     }
 
-    async fn put_in(
+    pub(super) async fn put_in(
         &self,
         open: &mut Writing,
         draft: &Draft<'_>,
@@ -148,7 +148,7 @@ impl Documents {
             .await
     }
 
-    async fn remove_in(
+    pub(super) async fn remove_in(
         &self,
         open: &mut Writing,
         key: DocumentKey<'_>,

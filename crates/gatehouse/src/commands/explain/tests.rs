@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use clap::Parser;
 
-use super::client::{GatewayClient, find_key, own_url};
+use super::super::gateway_client::{GatewayClient, GatewayRequest, find_key, own_url};
 use super::*;
 use crate::settings::{self, Settings};
 
@@ -138,7 +138,8 @@ fn serve_once(status: u16, body: &str) -> (String, JoinHandle<String>) {
 fn explain_at(url: &str) -> Result<String, String> {
     let settings = settings(&[("GATEWAY_MASTER_KEY", "gm_0123456789")]);
     let client = GatewayClient::new(&settings, Some(url), None)?;
-    block_on(client.explain("{\"body\":{}}".to_owned()))
+    let body = Some("{\"body\":{}}".to_owned());
+    block_on(client.send(GatewayRequest { body, ..GatewayRequest::post(PATH, SCOPE) }))
 }
 
 #[test]

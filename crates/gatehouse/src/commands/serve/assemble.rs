@@ -11,6 +11,7 @@ use domain::capability::Capability;
 use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
+use domain::resources::budget::Budget;
 use domain::resources::provider::ProviderSource;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
@@ -32,6 +33,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
+use super::reload::RunningSettings;
 use crate::master_key::{self, MasterKey};
 use crate::settings::{
     Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, key_strength, network,
@@ -40,7 +42,7 @@ use crate::system::{SystemClock, SystemEntropy};
 
 pub struct AssembledGateway {
     pub gateway: Arc<Gateway>,
-    pub refresher: Arc<Refresher>,
+    pub running_settings: Arc<RunningSettings>,
     pub store: Store,
     pub drainer: Drainer,
     pub http_service: HttpService,
@@ -60,15 +62,26 @@ const HOURLY: Duration = Duration::from_secs(3600);
 /// Longer than any process lives: used as "never" for timers.
 const NEVER: Duration = Duration::from_secs(3600 * 24 * 365 * 10);
 
-pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<AssembledGateway, String> {
+/// Creates the data directory and opens storage.
+pub async fn open_storage(settings: &Settings) -> Result<Store, String> {
+    let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) =
+        (Arc::new(SystemClock), Arc::new(SystemEntropy));
+    make_directory(&settings.storage.data_dir)?;
+    open_store(settings, &clock, &entropy).await
+}
+
+pub async fn assemble(
+    settings: &Settings,
+    listener: &TcpListener,
+    store: Store,
+    running: impl FnOnce(Arc<Refresher>, Arc<Gateway>) -> Arc<RunningSettings>,
+) -> Result<AssembledGateway, String> {
     let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) =
         (Arc::new(SystemClock), Arc::new(SystemEntropy));
     let data_dir = &settings.storage.data_dir;
-    make_directory(data_dir)?;
     let master_key = master_key::find_or_make(settings.server.master_key.as_ref(), data_dir, &*entropy)
         .map_err(|error| format!("The master key cannot be kept in {}: {error}", data_dir.display()))?;
     refuse_weak(&master_key, listener, data_dir)?;
-    let store = open_store(settings, &clock, &entropy).await?;
     let journal = open_journal(settings, &clock, &entropy)?;
     let tasks = TaskTracker::new();
     let egress = Egress::new(egress_config(settings), clock.clone(), tasks.clone())
@@ -135,14 +148,15 @@ pub async fn assemble(settings: &Settings, listener: &TcpListener) -> Result<Ass
         .await
         .map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
     background.extend(start_background(settings, &gateway, &refresher, &store));
-    let app = App::new(gateway.clone(), refresher.clone(), server_config(settings));
+    let running_settings = running(refresher.clone(), gateway.clone());
+    let app = App::new(gateway.clone(), refresher, running_settings.clone(), server_config(settings));
     Ok(AssembledGateway {
         drainer,
         http_service: HttpService::new(app),
         listen: listen_config(settings),
         master_key_file: data_dir.join(master_key::FILE),
         gateway,
-        refresher,
+        running_settings,
         store,
         master_key,
         background,
@@ -485,9 +499,17 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> StaticConfig {
         allow_private: settings.upstream.allow_private,
         loopback_listener: is_loopback(listener),
         combos: settings.combos.enabled,
-        budgets: settings.spending.budgets.0.clone(),
+        budgets: budgets(settings),
+        documents: settings.resources.documents.clone(),
         secrets: Vec::new(),
     }
+}
+
+/// The budgets of `BUDGETS` and of the file. Those of the environment win.
+pub fn budgets(settings: &Settings) -> Vec<Budget> {
+    let mut budgets = settings.resources.budgets.clone();
+    budgets.extend(settings.spending.budgets.0.iter().cloned());
+    budgets
 }
 
 /// Whether the built-in demo is served; `None` if that depends on other providers.

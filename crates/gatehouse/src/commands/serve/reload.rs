@@ -1,71 +1,152 @@
-//! Configuration reload on SIGHUP: applies the settings that can change without a restart.
+//! The settings of a running gateway: reloaded on SIGHUP and after changes through the admin API, which apply those that
+//! can change without a restart.
+
+mod changes;
+mod listing;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use arc_swap::ArcSwap;
 use domain::resources::auth_key;
+use domain::resources::setting_values::{self, SettingValues};
 use domain::secret::Secret;
 use pipeline::gateway::Gateway;
 use pipeline::refresh::{Refresher, StaticConfig};
+use server::{RuntimeSettings, SettingFault, SettingState};
+use store::{Store, StoreError};
 use tokio::signal::unix::Signal;
+use tokio::sync::Mutex;
 
 use super::assemble;
 use crate::commands::{check, vendor_names};
 use crate::logging::LogLevel;
 use crate::master_key;
-use crate::settings::{self, Settings};
+use crate::settings::{self, Settings, SettingsFault, TABLE};
+use changes::Changes;
 
-/// Settings that a reload applies. Providers are reloaded too; every other setting needs a restart.
-const LIVE: [&str; 5] =
-    ["server.master_key", "log.level", "log.requests", "demo.enabled", "spending.budgets"];
+/// The files and variables that the settings are read from.
+#[derive(Clone)]
+pub struct SettingsInput {
+    pub working_directory: PathBuf,
+    pub config: Option<PathBuf>,
+}
+
+impl SettingsInput {
+    pub fn new(config: Option<&Path>) -> Self {
+        Self { working_directory: PathBuf::from("."), config: config.map(Path::to_owned) }
+    }
+
+    fn load(&self, stored: &SettingValues) -> Result<Settings, Vec<SettingsFault>> {
+        let environment = settings::process_environment();
+        settings::load_with(
+            environment,
+            &self.working_directory,
+            self.config.as_deref(),
+            &vendor_names(),
+            &usable(stored),
+        )
+    }
+}
+
+/// The stored values of settings that this version has and that may be stored. Others are ignored, so that another
+/// version can be started on the same storage.
+fn usable(stored: &SettingValues) -> SettingValues {
+    let mut values = SettingValues::default();
+    for setting in TABLE.iter().filter(|setting| listing::lock(setting).is_none()) {
+        if let Some(value) = stored.get(setting.path) {
+            values.set(setting.path, setting.secret, Some(value.to_owned()));
+        }
+    }
+    values
+}
+
+/// The values that were stored through the admin API.
+async fn stored_values(store: &Store) -> Result<SettingValues, StoreError> {
+    let stored = store.collection::<SettingValues>().get_readable(setting_values::NAME).await?;
+    Ok(stored.map(|stored| stored.value).unwrap_or_default())
+}
+
+/// The settings of a start: those of file and environment, with the stored values. Stored values that are not valid are
+/// logged and ignored, so that the gateway starts and they can be changed.
+pub async fn at_start(settings: Settings, input: &SettingsInput, store: &Store) -> Result<Settings, String> {
+    let stored = stored_values(store).await;
+    let stored = stored.map_err(|error| format!("The settings cannot be read from storage: {error}"))?;
+    if stored.names().next().is_none() {
+        return Ok(settings);
+    }
+    Ok(input.load(&stored).unwrap_or_else(|faults| {
+        for fault in &faults {
+            tracing::error!(%fault, "stored settings ignored");
+        }
+        settings
+    }))
+}
 
 /// The running configuration that a reload compares with, and the components it changes.
-pub struct Reloader {
-    pub config: Option<PathBuf>,
-    pub settings: Settings,
+pub struct RunningSettings {
+    pub input: SettingsInput,
     pub refresher: Arc<Refresher>,
     pub gateway: Arc<Gateway>,
     pub log_level: LogLevel,
+    /// The settings in force. A setting that needs a restart keeps the value of the start.
+    in_force: Mutex<Settings>,
+    shown: ArcSwap<Vec<SettingState>>,
 }
 
-/// The differences between the running and the new configuration.
-#[derive(Debug, Default, PartialEq, Eq)]
-struct Changes {
-    live: Vec<&'static str>,
-    needs_restart: Vec<&'static str>,
-    providers: bool,
-}
+impl RunningSettings {
+    pub fn new(
+        settings: Settings,
+        input: SettingsInput,
+        refresher: Arc<Refresher>,
+        gateway: Arc<Gateway>,
+        log_level: LogLevel,
+    ) -> Self {
+        let shown = ArcSwap::from_pointee(listing::states(&settings, &settings));
+        Self { input, refresher, gateway, log_level, in_force: Mutex::new(settings), shown }
+    }
 
-impl Reloader {
-    /// Reloads on every signal, until it is dropped.
-    pub async fn run(mut self, mut hangup: Signal) {
-        while hangup.recv().await.is_some() {
-            self.reload().await;
+    /// Reloads on every signal and on every change of the stored settings, until it is dropped.
+    pub async fn run(self: Arc<Self>, mut hangup: Signal) {
+        let mut stored = self.refresher.settings_revision();
+        loop {
+            tokio::select! {
+                received = hangup.recv() => if received.is_none() { return },
+                changed = stored.changed() => if changed.is_err() { return },
+            }
+            // Logged inside; the running settings stay in force.
+            _ = self.reload_now().await;
         }
     }
 
     /// Loads and applies the configuration; one with a fault changes nothing.
-    async fn reload(&mut self) {
-        let loaded = settings::load(
-            settings::process_environment(),
-            Path::new("."),
-            self.config.as_deref(),
-            &vendor_names(),
-        );
-        let settings = match loaded {
-            Ok(settings) => settings,
-            Err(faults) => {
-                for fault in &faults {
-                    tracing::error!(%fault, "configuration fault");
-                }
-                return tracing::error!("configuration not reloaded: the running one stays in force");
-            }
-        };
-        let changes = Changes::between(&self.settings, &settings);
-        if let Err(reason) = self.apply(&settings).await {
-            return tracing::error!(%reason, "configuration not reloaded: the running one stays in force");
+    async fn reload_now(&self) -> Result<(), String> {
+        let mut in_force = self.in_force.lock().await;
+        let outcome = self.replace(&mut in_force).await;
+        let providers_changed = outcome.inspect_err(|reason| {
+            tracing::error!(%reason, "configuration not reloaded: the running one stays in force");
+        })?;
+        drop(in_force);
+        if providers_changed {
+            self.refresher.discover().await;
         }
+        Ok(())
+    }
+
+    /// Replaces the settings in force; returns whether providers have changed.
+    async fn replace(&self, in_force: &mut Settings) -> Result<bool, String> {
+        let stored = stored_values(self.refresher.store()).await.map_err(|error| error.to_string())?;
+        let settings = self.input.load(&stored).map_err(|faults| {
+            for fault in &faults {
+                tracing::error!(%fault, "configuration fault");
+            }
+            faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+        })?;
+        let changes = Changes::between(in_force, &settings);
+        self.apply(in_force, &settings).await?;
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
         }
@@ -76,15 +157,20 @@ impl Reloader {
             tracing::warn!(setting, "setting changed, restart required");
         }
         let changed = changes.live.join(", ");
-        tracing::info!(changed, providers_changed = changes.providers, "configuration reloaded");
-        self.keep(settings, &changes);
-        if changes.providers {
-            self.refresher.discover().await;
-        }
+        let Changes { providers, resources, .. } = changes;
+        tracing::info!(
+            changed,
+            providers_changed = providers,
+            resources_changed = resources,
+            "configuration reloaded"
+        );
+        keep(in_force, &settings, &changes);
+        self.shown.store(Arc::new(listing::states(&settings, in_force)));
+        Ok(changes.providers)
     }
 
-    async fn apply(&self, settings: &Settings) -> Result<(), String> {
-        let data_dir = &self.settings.storage.data_dir;
+    async fn apply(&self, in_force: &Settings, settings: &Settings) -> Result<(), String> {
+        let data_dir = &in_force.storage.data_dir;
         let master = settings.server.master_key.as_ref();
         let master = master_key::find_or_make(master, data_dir, &*self.gateway.entropy)
             .map_err(|error| format!("the master key cannot be read: {error}"))?;
@@ -107,73 +193,44 @@ impl Reloader {
         StaticConfig {
             providers: settings.providers.clone(),
             demo: assemble::demo(settings),
-            budgets: settings.spending.budgets.0.clone(),
+            budgets: assemble::budgets(settings),
+            documents: settings.resources.documents.clone(),
             ..self.refresher.configuration()
         }
     }
-
-    /// Records the configuration in force. A setting that needs a restart keeps its old value, so that the next reload
-    /// reports it again.
-    fn keep(&mut self, new: Settings, changes: &Changes) {
-        let new_values: Vec<(&str, Secret)> =
-            new.sources.iter().map(|origin| (origin.setting.path, origin.value.clone())).collect();
-        for origin in &mut self.settings.sources {
-            let value = new_values.iter().find(|(path, _)| *path == origin.setting.path);
-            if let Some((_, value)) = value.filter(|(path, _)| changes.live.contains(path)) {
-                origin.value = value.clone();
-            }
-        }
-        self.settings.providers = new.providers;
-    }
 }
 
-impl Changes {
-    fn between(old: &Settings, new: &Settings) -> Self {
-        let mut changes = Self { providers: old.providers != new.providers, ..Self::default() };
-        for origin in &new.sources {
-            let path = origin.setting.path;
-            let before = old.sources.iter().find(|before| before.setting.path == path);
-            if before.is_none_or(|before| before.value == origin.value) {
-                continue;
-            }
-            let list = if LIVE.contains(&path) { &mut changes.live } else { &mut changes.needs_restart };
-            list.push(path);
+/// Records the configuration in force. A setting that needs a restart keeps its old value, so that the next reload
+/// reports it again.
+fn keep(in_force: &mut Settings, new: &Settings, changes: &Changes) {
+    let new_values: Vec<(&str, Secret)> =
+        new.sources.iter().map(|origin| (origin.setting.path, origin.value.clone())).collect();
+    for origin in &mut in_force.sources {
+        let value = new_values.iter().find(|(path, _)| *path == origin.setting.path);
+        if let Some((_, value)) = value.filter(|(path, _)| changes.live.contains(path)) {
+            origin.value = value.clone();
         }
-        changes
     }
+    in_force.providers = new.providers.clone();
+    in_force.resources = new.resources.clone();
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::settings::TABLE;
-
-    fn load(file: &str) -> Settings {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("gatehouse.yaml"), file).unwrap();
-        settings::load(Default::default(), directory.path(), None, &["openai"]).unwrap()
+impl RuntimeSettings for RunningSettings {
+    fn list(&self) -> Vec<SettingState> {
+        (**self.shown.load()).clone()
     }
 
-    #[test]
-    fn live_settings_are_settings() {
-        for path in LIVE {
-            assert!(TABLE.iter().any(|setting| setting.path == path), "{path}");
+    fn check(&self, values: &SettingValues) -> Result<(), SettingFault> {
+        match self.input.load(values) {
+            Ok(_) => Ok(()),
+            Err(faults) => Err(faults
+                .first()
+                .map(listing::fault)
+                .unwrap_or(SettingFault { name: None, message: "The settings are not valid".to_owned() })),
         }
     }
 
-    #[test]
-    fn changes_that_need_a_restart_are_recognized() {
-        let old = load("server: {port: 9000, master_key: gm_one}\nlog: {level: info}\n");
-        let same = load("log:\n  level: info\nserver:\n  master_key: gm_one\n  port: 9000\n");
-        assert_eq!(Changes::between(&old, &same), Changes::default());
-        let new = load(
-            "server: {port: 9001, master_key: gm_two}\nlog: {level: debug}\nproviders: {openai: {api_key: k}}\n",
-        );
-        let expected = Changes {
-            live: vec!["server.master_key", "log.level"],
-            needs_restart: vec!["server.port"],
-            providers: true,
-        };
-        assert_eq!(Changes::between(&old, &new), expected);
+    fn reload(&self) -> std::pin::Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+        Box::pin(self.reload_now())
     }
 }

@@ -29,8 +29,14 @@ pub async fn amend(
         if changed == stored.value {
             return Ok(stored);
         }
-        match keys.put(&changed, Writing::Replace, principal.actor(), Some(&stored.etag())).await {
-            Err(StoreError::PreconditionFailed) => continue,
+        let etag = stored.etag();
+        // A changed key of the configuration file is stored in its place.
+        let (write, etag) = match stored.revision {
+            0 => (Writing::Create, None),
+            _ => (Writing::Replace, Some(&*etag)),
+        };
+        match keys.put(&changed, write, principal.actor(), etag).await {
+            Err(StoreError::PreconditionFailed | StoreError::Conflict { .. }) => continue,
             Err(StoreError::NotFound) => return Err(super::missing(id).into()),
             written => {
                 let written = written?;

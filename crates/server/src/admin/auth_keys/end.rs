@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use axum::response::Response;
+use domain::resources::Resource as _;
 use domain::resources::auth_key::AuthKey;
 use http::{HeaderMap, StatusCode};
 use store::StoreError;
@@ -57,7 +58,10 @@ pub async fn delete(
     if authorized.principal.subtree().is_some() {
         find(&app, &authorized.principal, &id).await?;
     }
-    match keys.delete_any(&id, authorized.principal.actor(), record::if_match(&headers)).await {
+    let (actor, is_configured) =
+        (authorized.principal.actor(), app.refresher.is_configured(AuthKey::KIND, &id));
+    match keys.delete_any(&id, actor, record::if_match(&headers)).await {
+        Err(StoreError::NotFound) if is_configured => return Err(record::configured("key", &id).into()),
         Err(StoreError::NotFound) => return Err(missing(&id).into()),
         deleted => deleted?,
     }

@@ -24,6 +24,23 @@ pub fn reach(asked: Option<&str>, giver: &Principal) -> Result<Option<String>, F
     }
 }
 
+/// The user path of a key in its normal form; none if it is empty.
+pub fn normal_path(asked: Option<&str>) -> Result<Option<String>, Fault> {
+    let asked = asked.filter(|path| !path.is_empty());
+    let path = asked.map(|path| UserPath::parse(path)).transpose();
+    let path = path.map_err(|reason| fault::invalid_parameter("user_path", reason))?;
+    Ok(path.map(|path| path.as_str().to_owned()))
+}
+
+/// Rejects a key that has any right or path that the caller lacks.
+pub fn within_grant(giver: &Principal, key: &AuthKey, names: &Names) -> Result<(), Fault> {
+    let reached = reach(key.user_path.as_deref(), giver)?;
+    if reached != key.user_path {
+        return Err(fault::user_path_denied("/", reached.as_deref().unwrap_or("/")).param("user_path"));
+    }
+    within(key, giver, names)
+}
+
 /// Fills in the creator's restrictions wherever a key has none of its own.
 pub fn inherit(mut key: AuthKey, giver: &Principal) -> AuthKey {
     let Some(giver) = giver.key() else { return key };

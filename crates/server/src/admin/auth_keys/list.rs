@@ -119,11 +119,12 @@ async fn shown(app: &App, page: &[&str], now: Timestamp) -> Result<Vec<KeyView>,
     let stored = store.collection::<AuthKey>().named(page).await?;
     let mut stored: HashMap<String, Stored<AuthKey>> =
         stored.into_iter().map(|stored| (stored.value.id.clone(), stored)).collect();
-    let found = page.iter().filter_map(|id| stored.remove(*id));
+    let found =
+        page.iter().filter_map(|id| stored.remove(*id).or_else(|| app.refresher.configured_document(id)));
     let view = |stored: Stored<AuthKey>| {
         let id = &stored.value.id;
         let last_used_at = uses.get(id).copied().max(app.gateway.key_uses.of(id));
-        view::view(stored, last_used_at, now)
+        view::view(app, stored, last_used_at, now)
     };
     Ok(found.map(view).collect())
 }

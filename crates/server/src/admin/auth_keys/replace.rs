@@ -84,8 +84,17 @@ pub struct EditKey {
 }
 
 /// Read-only fields of the view. The id is not among them, because it must equal the path's.
-const READ_ONLY: [&str; 7] =
-    ["redacted_value", "active", "deactivated_at", "created_at", "updated_at", "last_used_at", "warnings"];
+const READ_ONLY: [&str; 9] = [
+    "redacted_value",
+    "active",
+    "deactivated_at",
+    "source",
+    "overrides",
+    "created_at",
+    "updated_at",
+    "last_used_at",
+    "warnings",
+];
 
 /// Update a key: absent fields keep their value, null clears one.
 #[utoipa::path(put, path = "/admin/api/v1/auth-keys/{id}", tag = "auth-keys", params(("id" = String, Path, description = "The key's id")),

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use domain::clock::Timestamp;
-use domain::fault;
-use domain::resources::auth_key;
+use domain::fault::{self, Fault};
+use domain::principal::Principal;
+use domain::resources::auth_key::{self, AuthKey};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -15,7 +16,7 @@ use super::super::record;
 use super::view::{self, CreatedKey, KeyView};
 use super::{amend, grant, warnings};
 use crate::App;
-use crate::authorized::{AuthKeys, Authorized, Write};
+use crate::authorized::{AnyCaller, AuthKeys, Authorized, Write};
 use crate::body::OptionalBody;
 use crate::fault::Problem;
 use crate::path::Named;
@@ -50,6 +51,41 @@ pub async fn rotate(
     headers: HeaderMap,
     OptionalBody(request): OptionalBody<RotateKey>,
 ) -> Result<Response, Problem> {
+    let (principal, snapshot) = (&authorized.principal, &authorized.snapshot);
+    let within = |key: &AuthKey| grant::within(key, principal, &snapshot.routes.names);
+    rotated(&app, principal, &id, &headers, &request, within).await
+}
+
+/// Rotate the calling key. Needs no scope: a key can always replace its own value.
+#[utoipa::path(post, path = "/admin/api/v1/auth-keys/me/rotate", tag = "auth-keys", operation_id = "rotate_own_key",
+    request_body = RotateKey,
+    responses((status = 200, description = "The key, with its new raw value", body = CreatedKey),
+        (status = 400, description = "Invalid request, or the master key"), (status = 401, description = "Unauthorized"),
+        (status = 409, description = "Too many values are valid at once"),
+        (status = 412, description = "Changed in the meantime")),
+    security(("bearer" = [])))]
+pub async fn rotate_own(
+    State(app): State<Arc<App>>,
+    authorized: Authorized<AnyCaller>,
+    headers: HeaderMap,
+    OptionalBody(request): OptionalBody<RotateKey>,
+) -> Result<Response, Problem> {
+    let Some(key) = authorized.principal.key() else {
+        let message = "The caller is not a managed key. The master key is set by GATEWAY_MASTER_KEY.";
+        return Err(Fault { param: None, ..fault::invalid_parameter("", message) }.into());
+    };
+    rotated(&app, &authorized.principal, &key.id, &headers, &request, |_| Ok(())).await
+}
+
+/// Replaces the value of a key that the caller may change.
+async fn rotated(
+    app: &App,
+    principal: &Principal,
+    id: &str,
+    headers: &HeaderMap,
+    request: &RotateKey,
+    allowed: impl Fn(&AuthKey) -> Result<(), Fault>,
+) -> Result<Response, Problem> {
     let overlap = request.overlap_seconds.unwrap_or(DEFAULT_OVERLAP);
     if !(0..=LONGEST_OVERLAP).contains(&overlap) {
         let message = format!("'overlap_seconds' is a whole number, 0 to {LONGEST_OVERLAP}.");
@@ -58,8 +94,8 @@ pub async fn rotate(
     let gateway = &app.gateway;
     let (raw, now) = (auth_key::mint(&*gateway.entropy), gateway.clock.now());
     let until = Timestamp(now.micros() + overlap * 1_000_000);
-    let stored = amend::amend(&app, &authorized.principal, &id, &headers, |stored| {
-        grant::within(&stored.value, &authorized.principal, &authorized.snapshot.routes.names)?;
+    let stored = amend::amend(app, principal, id, headers, |stored| {
+        allowed(&stored.value)?;
         if !stored.value.active(now) {
             return Err(fault::conflict("The key is not active: its new value would be refused."));
         }
@@ -68,10 +104,10 @@ pub async fn rotate(
         Ok(key)
     });
     let stored = stored.await?;
-    let last_used_at = view::last_use(&app, &id).await?;
+    let last_used_at = view::last_use(app, id).await?;
     let etag = stored.etag();
     let warnings = warnings::of(&app.gateway.snapshot().routes, &stored.value);
-    let view = KeyView { warnings: Some(warnings), ..view::view(stored, last_used_at, now) };
+    let view = KeyView { warnings: Some(warnings), ..view::view(app, stored, last_used_at, now) };
     let rotated = CreatedKey::new(&raw, view);
     Ok(record::answer(StatusCode::OK, &etag, rotated))
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use store::Stored;
 use utoipa::ToSchema;
 
-use super::super::record;
+use super::super::record::{self, Origin};
 use super::warnings;
 use crate::App;
 use crate::fault::Problem;
@@ -40,8 +40,8 @@ pub struct KeyView {
     pub active: bool,
     pub last_used_at: Option<String>,
     pub deactivated_at: Option<String>,
-    pub created_at: String,
-    pub updated_at: String,
+    #[serde(flatten)]
+    pub origin: Origin,
     /// Entries of the lists that currently match nothing; not included in lists of keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<String>>,
@@ -79,8 +79,8 @@ impl CreatedKey {
     }
 }
 
-pub fn view(stored: Stored<AuthKey>, last_used_at: Option<Timestamp>, now: Timestamp) -> KeyView {
-    let (created_at, updated_at) = (record::time(stored.created_at), record::time(stored.updated_at));
+pub fn view(app: &App, stored: Stored<AuthKey>, last_used_at: Option<Timestamp>, now: Timestamp) -> KeyView {
+    let origin = Origin::of(app, &stored);
     let key = stored.value;
     let valid = key.previous.iter().filter(|previous| now < previous.valid_until);
     KeyView {
@@ -103,8 +103,7 @@ pub fn view(stored: Stored<AuthKey>, last_used_at: Option<Timestamp>, now: Times
         provider_pool_id: key.provider_pool_id,
         rate_limits: key.rate_limits,
         redacted_value: key.redacted_value,
-        created_at,
-        updated_at,
+        origin,
         warnings: None,
     }
 }
@@ -119,6 +118,7 @@ pub async fn answer(app: &App, stored: Stored<AuthKey>) -> Result<Response, Prob
     let last_used_at = last_use(app, &stored.value.id).await?;
     let etag = stored.etag();
     let warnings = warnings::of(&app.gateway.snapshot().routes, &stored.value);
-    let view = KeyView { warnings: Some(warnings), ..view(stored, last_used_at, app.gateway.clock.now()) };
+    let view =
+        KeyView { warnings: Some(warnings), ..view(app, stored, last_used_at, app.gateway.clock.now()) };
     Ok(record::answer(StatusCode::OK, &etag, view))
 }

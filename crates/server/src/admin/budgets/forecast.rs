@@ -76,7 +76,7 @@ pub async fn read(
 }
 
 /// Sums the cost of the calls that count towards a budget.
-fn below(spent: &[Spent], key: &BudgetKey) -> Nanos {
+pub(super) fn below(spent: &[Spent], key: &BudgetKey) -> Nanos {
     let counts = |spent: &&Spent| {
         let path = user_path(&spent.user_path);
         let of_tenant = key.tenant.as_ref().is_none_or(|tenant| *tenant == spent.tenant);

@@ -143,6 +143,12 @@ pub async fn replace(
     Ok(record::answer(StatusCode::OK, &stored.etag(), shown))
 }
 
+/// The stored settings, or the defaults if there are none.
+pub(super) async fn current(app: &App) -> Result<BudgetSettings, Problem> {
+    let stored = collection(app).get_readable(budget_settings::NAME).await?;
+    Ok(stored.map(|stored| stored.value).unwrap_or_default())
+}
+
 fn collection(app: &App) -> Collection<BudgetSettings> {
     app.refresher.store().collection()
 }
@@ -155,7 +161,7 @@ fn make(app: &App) -> Secret {
 }
 
 impl SettingsBody {
-    fn over(self, known: BudgetSettings) -> BudgetSettings {
+    pub(in crate::admin) fn over(self, known: BudgetSettings) -> BudgetSettings {
         let url = self.webhook_url.map(|url| url.filter(|url| !url.trim().is_empty()));
         BudgetSettings {
             daily_reset_hour: self.daily_reset_hour.unwrap_or(known.daily_reset_hour),

@@ -31,8 +31,10 @@ use crate::body::Strict;
 use crate::fault::Problem;
 use crate::request_context::RequestContext;
 use audited_call::NotReplayable;
-use changes::DocumentChange;
+pub use changes::DocumentChange;
 use outcome::CallOutcome;
+pub(in crate::admin) use proposed_document::ProposedDocument;
+pub(in crate::admin) use workflow_changes::without_version;
 
 const DEFAULT_CALLS: i64 = 100;
 const MAX_CALLS: i64 = 1000;
@@ -104,15 +106,32 @@ pub async fn create(
 ) -> Result<Json<ReplayResult>, Problem> {
     audit::enabled(&app)?;
     let limit = request.limit.unwrap_or(DEFAULT_CALLS);
-    if !(1..=MAX_CALLS).contains(&limit) {
-        let message = format!("'limit' must be a whole number, 1 to {MAX_CALLS}.");
-        return Err(fault::invalid_parameter("limit", message).into());
-    }
+    check_limit("limit", limit)?;
     let Authorized { principal: asker, snapshot: before, .. } = authorized;
     let proposal = changes::read(&app, &asker, request.changes).await?;
     let after = Arc::new(Box::pin(proposal.compile(&app, &before)).await?);
     let replay = Replay { app, context, asker, before, after };
     Ok(Json(replay.run(limit).await?))
+}
+
+/// Judges the newest audited calls by two configurations.
+pub(in crate::admin) async fn run(
+    app: Arc<App>,
+    context: RequestContext,
+    asker: Principal,
+    (before, after): (Arc<Snapshot>, Arc<Snapshot>),
+    limit: i64,
+) -> Result<ReplayResult, Problem> {
+    check_limit("replay", limit)?;
+    Replay { app, context, asker, before, after }.run(limit).await
+}
+
+fn check_limit(param: &str, limit: i64) -> Result<(), Fault> {
+    if (1..=MAX_CALLS).contains(&limit) {
+        return Ok(());
+    }
+    let message = format!("'{param}' must be a whole number, 1 to {MAX_CALLS}.");
+    Err(fault::invalid_parameter(param, message))
 }
 
 /// The inputs of a replay.

@@ -74,6 +74,7 @@ pub async fn list(
         name: query::text(&pairs, "selector").map(str::to_owned),
         before_revision: query::integer(&pairs, "before", 1..=i64::MAX)?,
         limit,
+        ..ChangeFilter::default()
     };
     let changes = app.refresher.store().documents().changes(&filter).await?;
     let next = changes.last().filter(|_| changes.len() as i64 == limit).map(|change| change.revision);
@@ -118,9 +119,9 @@ async fn prices_at(app: &App, revision: i64) -> Result<Option<BTreeMap<String, M
     loop {
         let filter = ChangeFilter {
             kind: Some(ModelPrice::KIND.to_owned()),
-            name: None,
             before_revision: Some(before),
             limit: STRIDE,
+            ..ChangeFilter::default()
         };
         let changes = documents.changes(&filter).await?;
         if seen.is_empty() && changes.first().is_none_or(|newest| newest.revision != revision) {

@@ -44,6 +44,16 @@ pub async fn by_model(app: &App, filter: UsageFilter) -> Result<Vec<ModelUsageVi
     Ok(views.collect())
 }
 
+/// Usage by user path, the most used first.
+pub async fn by_user_path(app: &App, filter: UsageFilter) -> Result<Vec<UserPathView>, Problem> {
+    let lines = lines(app, filter, &[Axis::UserPath]).await?;
+    let views = lines.into_iter().map(|mut line| UserPathView {
+        user_path: line.names.pop().unwrap_or_default(),
+        usage: (&line.figures).into(),
+    });
+    Ok(views.collect())
+}
+
 async fn lines(app: &App, filter: UsageFilter, axes: &[Axis]) -> Result<Vec<Line>, Problem> {
     let mut lines = super::ledger(app).report(&Report::of(filter).by(axes)).await?;
     lines.sort_by(|one, other| {
@@ -82,10 +92,5 @@ pub async fn user_paths(
     headers: HeaderMap,
 ) -> Result<Json<Vec<UserPathView>>, Problem> {
     let filter = super::filter(&app, &authorized, &pairs, &headers)?;
-    let lines = lines(&app, filter, &[Axis::UserPath]).await?;
-    let views = lines.into_iter().map(|mut line| UserPathView {
-        user_path: line.names.pop().unwrap_or_default(),
-        usage: (&line.figures).into(),
-    });
-    Ok(Json(views.collect()))
+    Ok(Json(by_user_path(&app, filter).await?))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use store::{Axis, Figures, Histogram};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Metric {
+pub(in crate::admin) enum Metric {
     Requests,
     Tokens,
     InputTokens,
@@ -20,7 +20,7 @@ pub(super) enum Metric {
     FirstByteP95,
 }
 
-pub(super) const METRICS: [(&str, Metric); 11] = [
+pub(in crate::admin) const METRICS: [(&str, Metric); 11] = [
     ("requests", Metric::Requests),
     ("tokens", Metric::Tokens),
     ("input_tokens", Metric::InputTokens),
@@ -35,13 +35,13 @@ pub(super) const METRICS: [(&str, Metric); 11] = [
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Group {
+pub(in crate::admin) enum Group {
     None,
     Status,
     Axis(Axis),
 }
 
-pub(super) const GROUPS: [(&str, Group); 7] = [
+pub(in crate::admin) const GROUPS: [(&str, Group); 7] = [
     ("none", Group::None),
     ("model", Group::Axis(Axis::Model)),
     ("provider", Group::Axis(Axis::Provider)),
@@ -94,7 +94,7 @@ fn rounded(millis: f64) -> f64 {
     (millis * 1000.0).round() / 1000.0
 }
 
-pub(super) struct Series {
+pub(in crate::admin) struct Series {
     pub name: String,
     pub other: bool,
     pub total: Figures,
@@ -118,7 +118,7 @@ impl Series {
 }
 
 /// Splits a series into one for each status class that occurred.
-pub(super) fn by_status(whole: Series, metric: Metric) -> Result<Vec<Series>, Fault> {
+pub(in crate::admin) fn by_status(whole: Series, metric: Metric) -> Result<Vec<Series>, Fault> {
     let classes = match metric {
         Metric::Requests => 0..4,
         Metric::Errors => 2..4,

@@ -58,7 +58,7 @@ pub struct SeriesView {
 }
 
 /// A time series query.
-struct SeriesQuery<'a> {
+pub(in crate::admin) struct SeriesQuery<'a> {
     app: &'a App,
     filter: UsageFilter,
     calendar: Calendar,
@@ -88,24 +88,18 @@ pub async fn timeseries(
     let group = query::choice(&pairs, "group_by", &GROUPS, Group::None)?;
     let top = query::integer(&pairs, "top", 1..=50)?.unwrap_or(10) as usize;
     let calendar = Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::any(&pairs)? };
-    let stretches = calendar.stretches(filter.from, filter.until);
-    let starts = calendar.starts(&stretches, MOST_POINTS)?.ok_or_else(|| too_many(calendar.interval))?;
-    let question = SeriesQuery { app: &app, filter, calendar, stretches, starts, metric };
+    let question = SeriesQuery::new(&app, filter, calendar, metric)?;
     let series = match group {
         Group::None => vec![question.whole("all").await?],
         Group::Status => by_status(question.whole("all").await?, metric)?,
         Group::Axis(axis) => question.by(axis, top).await?,
     };
-    let SeriesQuery { calendar, starts, .. } = question;
     Ok(Json(TimeseriesView {
         metric: word(&METRICS, metric),
         group_by: word(&GROUPS, group),
-        interval: calendar.interval.name(),
-        time_zone: calendar.zone.iana_name().unwrap_or("UTC").to_owned(),
-        periods: starts
-            .iter()
-            .map(|start| PointView { at: calendar.moment(*start), label: calendar.label(*start) })
-            .collect(),
+        interval: question.calendar.interval.name(),
+        time_zone: question.calendar.zone.iana_name().unwrap_or("UTC").to_owned(),
+        periods: question.periods(),
         series: series.iter().map(|series| view(series, metric)).collect(),
     }))
 }
@@ -114,7 +108,7 @@ fn word<T: PartialEq>(words: &[(&'static str, T)], of: T) -> &'static str {
     words.iter().find(|(_, known)| *known == of).map_or("", |(word, _)| word)
 }
 
-fn view(series: &Series, metric: Metric) -> SeriesView {
+pub(in crate::admin) fn view(series: &Series, metric: Metric) -> SeriesView {
     SeriesView {
         name: series.name.clone(),
         other: series.other,
@@ -133,19 +127,35 @@ fn too_many(interval: Interval) -> Fault {
     )
 }
 
-impl SeriesQuery<'_> {
+impl<'a> SeriesQuery<'a> {
+    /// Refused if the range has too many periods.
+    pub fn new(app: &'a App, filter: UsageFilter, calendar: Calendar, metric: Metric) -> Result<Self, Fault> {
+        let stretches = calendar.stretches(filter.from, filter.until);
+        let starts = calendar.starts(&stretches, MOST_POINTS)?.ok_or_else(|| too_many(calendar.interval))?;
+        Ok(Self { app, filter, calendar, stretches, starts, metric })
+    }
+
+    /// The periods of the range, oldest first.
+    pub fn periods(&self) -> Vec<PointView> {
+        let point = |start: &Timestamp| PointView {
+            at: self.calendar.moment(*start),
+            label: self.calendar.label(*start),
+        };
+        self.starts.iter().map(point).collect()
+    }
+
     fn report(&self, filter: UsageFilter) -> Report {
         Report { histogram: self.metric.histogram(), ..Report::of(filter) }
     }
 
-    async fn whole(&self, name: &str) -> Result<Series, Problem> {
+    pub async fn whole(&self, name: &str) -> Result<Series, Problem> {
         let mut series = Series::new(name.to_owned(), self.starts.len());
         self.read(&[], None, |_, point, figures| series.add(point, figures)).await?;
         Ok(series)
     }
 
     /// Finds the largest groups first, so that only those are read over time; `other` is the total minus the largest.
-    async fn by(&self, axis: Axis, top: usize) -> Result<Vec<Series>, Problem> {
+    pub async fn by(&self, axis: Axis, top: usize) -> Result<Vec<Series>, Problem> {
         let mut groups =
             super::ledger(self.app).report(&self.report(self.filter.clone()).by(&[axis])).await?;
         groups.sort_by(|one, other| {

@@ -78,6 +78,13 @@ pub async fn deactivate(
     let edit = |activation: &mut WorkflowActivation| match activation.active.take() {
         Some(active) if active == id => {
             activation.guardrails.clear();
+            // The version of the configuration file is in force again, unless it is the one to take out of force.
+            let key = activation.scope.clone();
+            let configured = app.refresher.configured_document::<WorkflowActivation>(&key);
+            if let Some(configured) = configured.filter(|stored| stored.value.active.as_ref() != Some(&id)) {
+                (activation.active, activation.guardrails) =
+                    (configured.value.active, configured.value.guardrails);
+            }
             Ok(())
         }
         _ => Err(not_in_force()),
@@ -114,7 +121,7 @@ pub(super) async fn put_in_force(app: &App, actor: &str, workflow: &Workflow) ->
 }
 
 /// Names a version and its guardrails as those in force. The managed default is in force where no version is named.
-fn set_active(activation: &mut WorkflowActivation, workflow: &Workflow) {
+pub(in crate::admin) fn set_active(activation: &mut WorkflowActivation, workflow: &Workflow) {
     activation.active = (workflow.id != Workflow::MANAGED_DEFAULT).then(|| workflow.id.clone());
     let steps = workflow.workflow_payload.guardrails.iter();
     activation.guardrails = steps.map(|step| step.reference.clone()).collect();
@@ -141,7 +148,8 @@ async fn update(
         };
         let etag = known.as_ref().map(Stored::etag);
         let before = known.map(|known| known.value);
-        let mut activation = match &before {
+        let configured = app.refresher.configured_document::<WorkflowActivation>(&key);
+        let mut activation = match before.as_ref().or(configured.as_ref().map(|stored| &stored.value)) {
             Some(activation) => activation.clone(),
             None => {
                 let versions = StoredWorkflows::load(app).await?.newest(&key);

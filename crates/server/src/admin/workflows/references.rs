@@ -56,9 +56,9 @@ pub async fn guardrails(
     page(&pairs, stored_guardrails(&app).await?.into_values().map(view).collect::<Vec<_>>())
 }
 
-/// The stored guardrails that can be read, by name.
+/// The guardrails that can be read, by name: stored ones and those of the configuration file.
 pub(super) async fn stored_guardrails(app: &App) -> Result<BTreeMap<String, Guardrail>, StoreError> {
-    let documents = app.refresher.store().collection::<Guardrail>().all().await?;
+    let documents = app.refresher.effective::<Guardrail>().await?;
     Ok(documents.into_iter().map(|stored| (stored.value.name.clone(), stored.value)).collect())
 }
 

@@ -1,4 +1,5 @@
-//! The versions and activations of workflows in storage, those that cannot be read included.
+//! The versions and activations of workflows in storage and in the configuration file, those that cannot be read
+//! included.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -26,15 +27,14 @@ pub struct StoredWorkflows {
 
 impl StoredWorkflows {
     pub async fn load(app: &App) -> Result<Self, Problem> {
-        let documents = app.refresher.store().documents();
         let (mut versions, mut unreadable) = (Vec::new(), BTreeMap::new());
-        for raw in documents.raw(Workflow::KIND).await? {
+        for raw in app.refresher.effective_raw(Workflow::KIND).await? {
             match store::decode(&raw) {
                 Ok(version) => versions.push(version),
                 Err(reason) => _ = unreadable.insert(raw.name, reason),
             }
         }
-        let activations = documents.raw(WorkflowActivation::KIND).await?;
+        let activations = app.refresher.effective_raw(WorkflowActivation::KIND).await?;
         let activations = activations.into_iter().map(|raw| (raw.name.clone(), store::decode(&raw).ok()));
         let guardrails = references::stored_guardrails(app).await?;
         Ok(Self { versions, unreadable, activations: activations.collect(), guardrails })

@@ -1,6 +1,7 @@
 //! Tests of `/admin/api/v1/budgets`: records, access, configured budgets, resets, settings.
 
 mod calls;
+mod history;
 mod storage;
 mod tight;
 mod webhooks;

@@ -212,3 +212,25 @@ async fn an_unreadable_override_denies_access() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_catalogue_lists_known_models_of_all_types() {
+    app::each(async |app| {
+        let all = list(&app, "/catalog").await;
+        let known = all
+            .iter()
+            .find(|entry| entry["provider_type"] == "openai" && entry["model"] == "gpt-4o")
+            .unwrap();
+        assert_eq!((&known["configured"], &known["modes"]), (&json!(true), &json!(["chat"])), "{known}");
+        assert!(known["pricing"]["input_per_mtok"].is_number(), "{known}");
+        let anthropic = list(&app, "/catalog?provider_type=anthropic").await;
+        assert!(!anthropic.is_empty() && anthropic.iter().all(|entry| entry["configured"] == false));
+        let embedding = list(&app, "/catalog?category=embedding&search=TEXT-EMBED").await;
+        assert!(!embedding.is_empty());
+        let text = |entry: &Value| entry["model"].as_str().unwrap().contains("text-embed");
+        assert!(embedding.iter().all(|entry| text(entry) && entry["categories"] == json!(["embedding"])));
+        let refused = app.get(format!("{PATH}/catalog?provider_type=opena")).refusal().await;
+        assert_eq!(refused, (400, "invalid_parameter".to_owned(), Some("provider_type".to_owned())));
+    })
+    .await;
+}

@@ -1,4 +1,4 @@
-//! `/admin/api/v1/runtime/status`.
+//! `/admin/api/v1/runtime`.
 
 use std::time::Duration;
 
@@ -117,6 +117,35 @@ async fn the_status_is_for_admins_of_the_whole_installation() {
         let team = json!({"name": "team", "scopes": ["admin:read"], "user_path": "/team"});
         let (_, team) = app.key(team).await;
         assert_eq!(app.get(path).key(&team).refusal().await.1, "user_path_denied");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refresh_reports_every_step() {
+    app::each(async |app| {
+        let result =
+            app.post("/admin/api/v1/runtime/refresh", json!({})).send().await.expect_status(200).json();
+        assert_eq!(result["status"], "ok", "{result}");
+        let steps = result["steps"].as_array().unwrap();
+        let names: Vec<&str> = steps.iter().map(|step| step["name"].as_str().unwrap()).collect();
+        assert_eq!(names, ["settings", "documents", "budgets", "models"]);
+        let states: Vec<&str> = steps.iter().map(|step| step["status"].as_str().unwrap()).collect();
+        assert_eq!(states, ["ok", "ok", "skipped", "ok"], "{result}");
+        assert!(steps.iter().all(|step| step["duration_ms"].is_u64()), "{result}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_refresh_names_the_providers_that_do_not_answer() {
+    app::each_with(|| app::TestSettings { loopback_listener: true, ..Default::default() }, async |app| {
+        let body = json!({"name": "gone", "type": "openai_compatible", "base_url": "http://127.0.0.1:9", "api_key": "k"});
+        app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        let result = app.post("/admin/api/v1/runtime/refresh", json!({})).send().await.expect_status(200).json();
+        let models = &result["steps"][3];
+        assert_eq!((&result["status"], &models["status"]), (&json!("failed"), &json!("failed")), "{result}");
+        assert!(models["message"].as_str().unwrap().starts_with("gone: "), "{result}");
     })
     .await;
 }

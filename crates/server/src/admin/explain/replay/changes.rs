@@ -182,6 +182,7 @@ async fn edit(
 
 async fn edited<T: Served>(app: &App, name: &str, patch: &Patch) -> Result<Result<T, Fault>, Problem> {
     let known = app.refresher.store().collection::<T>().get_readable(name).await?;
+    let known = known.or_else(|| app.refresher.configured_document(name));
     let value = T::edited(name, known.as_ref().map(|known| &known.value), patch);
     Ok(value.and_then(|value| value.validate().map(|()| value)))
 }

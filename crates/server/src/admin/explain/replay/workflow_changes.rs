@@ -88,7 +88,9 @@ pub async fn deactivation(app: &App, id: &str) -> ReadChange {
     };
     let scope = workflow.scope.key();
     let activations = app.refresher.store().collection::<WorkflowActivation>();
-    let in_force = activations.get_readable(&scope).await?.and_then(|stored| stored.value.active);
+    let in_force = activations.get_readable(&scope).await?;
+    let in_force = in_force.or_else(|| app.refresher.configured_document(&scope));
+    let in_force = in_force.and_then(|stored| stored.value.active);
     if in_force.as_deref() != Some(id) {
         let message = format!("The workflow version '{id}' is not in force.");
         return Ok(Err(fault::conflict(message).param("name")));
@@ -107,11 +109,12 @@ pub fn activation_of(workflow: &Workflow) -> WorkflowActivation {
 }
 
 /// The activation of a scope without a version in force. The number of its versions does not matter to calls.
-fn without_version(scope: String) -> WorkflowActivation {
+pub fn without_version(scope: String) -> WorkflowActivation {
     WorkflowActivation { scope, versions: 0, active: None, guardrails: Vec::new() }
 }
 
 async fn find(app: &App, id: &str) -> Result<Option<Workflow>, Problem> {
     let stored = app.refresher.store().collection::<Workflow>().get_readable(id).await?;
+    let stored = stored.or_else(|| app.refresher.configured_document(id));
     Ok(stored.map(|stored| stored.value))
 }

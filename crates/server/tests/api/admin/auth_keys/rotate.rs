@@ -160,3 +160,27 @@ async fn another_process_learns_of_it() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn every_key_rotates_itself() {
+    app::each(async |app| {
+        for scope in ["inference", "admin:usage:read"] {
+            let (id, old) = app.key(json!({"name": "own", "scopes": [scope]})).await;
+            let path = "/admin/api/v1/auth-keys/me/rotate";
+            let rotated = app
+                .post(path, json!({"overlap_seconds": 0}))
+                .key(&old)
+                .send()
+                .await
+                .expect_status(200)
+                .json();
+            assert_eq!(rotated["id"], json!(id));
+            let new = rotated["key"].as_str().unwrap();
+            app.post(path, json!({})).key(&old).send().await.expect_status(401);
+            app.post(path, json!({})).key(new).send().await.expect_status(200);
+        }
+        app.post("/admin/api/v1/auth-keys/me/rotate", json!({})).send().await.expect_status(400);
+        app.post("/admin/api/v1/auth-keys/me/rotate", json!({})).anonymous().send().await.expect_status(401);
+    })
+    .await;
+}

@@ -14,7 +14,6 @@ use crate::master_key;
 use crate::settings::Settings;
 use crate::system::SystemClock;
 
-const PATH: &str = "/admin/api/v1/explain";
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// The longest answer: an explanation shows at most 64 KiB of a body, and lists of targets.
 const ANSWER_LIMIT: usize = 32 << 20;
@@ -23,6 +22,26 @@ pub struct GatewayClient {
     egress: Egress,
     url: String,
     key: AdminKey,
+}
+
+/// A request to the admin API.
+pub struct GatewayRequest {
+    pub method: &'static str,
+    pub path: String,
+    pub body: Option<String>,
+    pub if_match: Option<String>,
+    /// The scope that the key needs, for messages.
+    pub scope: &'static str,
+}
+
+impl GatewayRequest {
+    pub fn get(path: &str, scope: &'static str) -> Self {
+        Self { method: "GET", path: path.to_owned(), body: None, if_match: None, scope }
+    }
+
+    pub fn post(path: &str, scope: &'static str) -> Self {
+        Self { method: "POST", ..Self::get(path, scope) }
+    }
 }
 
 /// The key for the admin API.
@@ -45,9 +64,10 @@ impl GatewayClient {
         Ok(Self { egress, url, key: find_key(settings, key_file)? })
     }
 
-    /// The explanation of a request, as JSON.
-    pub async fn explain(&self, request: String) -> Result<String, String> {
-        let (status, answer) = match tokio::time::timeout(TIMEOUT, self.post(request)).await {
+    /// The body of a successful answer.
+    pub async fn send(&self, request: GatewayRequest) -> Result<String, String> {
+        let scope = request.scope;
+        let (status, answer) = match tokio::time::timeout(TIMEOUT, self.exchange(request)).await {
             Ok(answer) => answer?,
             Err(_) => {
                 return Err(format!(
@@ -57,10 +77,10 @@ impl GatewayClient {
                 ));
             }
         };
-        if status == 200 { Ok(answer) } else { Err(self.refusal(status, &answer)) }
+        if status == 200 { Ok(answer) } else { Err(self.refusal(status, &answer, scope)) }
     }
 
-    async fn post(&self, body: String) -> Result<(u16, String), String> {
+    async fn exchange(&self, request: GatewayRequest) -> Result<(u16, String), String> {
         let unreachable = |reason: &str| {
             format!(
                 "The gateway at {} cannot be reached: {reason}. Start it with `gatehouse`, or give its address with --url.",
@@ -73,10 +93,10 @@ impl GatewayClient {
             .map_err(|error| format!("{} is not the address of a gateway: {}.", self.url, error.reason()))?;
         let request = Outbound {
             destination,
-            method: "POST".parse().map_err(|_| "POST is not a method.")?,
-            path_and_query: PATH.to_owned(),
-            headers: self.headers()?,
-            body: OutboundBody::Parts(vec![body.into()]),
+            method: request.method.parse().map_err(|_| format!("{} is not a method.", request.method))?,
+            path_and_query: request.path,
+            headers: self.headers(request.if_match.as_deref())?,
+            body: OutboundBody::Parts(request.body.map(Into::into).into_iter().collect()),
         };
         let answer = self.egress.send(request).await.map_err(|error| unreachable(error.reason()))?;
         let status = answer.status.as_u16();
@@ -84,18 +104,23 @@ impl GatewayClient {
         Ok((status, String::from_utf8_lossy(&body).into_owned()))
     }
 
-    fn headers(&self) -> Result<Headers, String> {
+    fn headers(&self, if_match: Option<&str>) -> Result<Headers, String> {
         let invalid = || format!("The key from {} has characters that no key has.", self.key.origin);
         let authorization = format!("Bearer {}", self.key.value.reveal()).parse().map_err(|_| invalid())?;
         let json = "application/json".parse().map_err(|_| invalid())?;
         let headers = Headers::default()
             .with("authorization".parse().map_err(|_| invalid())?, authorization)
             .with("content-type".parse().map_err(|_| invalid())?, json);
-        Ok(headers)
+        Ok(match if_match {
+            Some(etag) => {
+                headers.with("if-match".parse().map_err(|_| invalid())?, etag.parse().map_err(|_| invalid())?)
+            }
+            None => headers,
+        })
     }
 
     /// The error message for an answer that is an error, with the next step for the user.
-    fn refusal(&self, status: u16, answer: &str) -> String {
+    fn refusal(&self, status: u16, answer: &str, scope: &str) -> String {
         let error = serde_json::from_str::<Value>(answer).map(|answer| answer["error"].clone());
         let error = error.unwrap_or_default();
         let (url, message) = (&self.url, error["message"].as_str());
@@ -105,7 +130,7 @@ impl GatewayClient {
                 self.key.origin
             ),
             (403, Some(message)) => {
-                format!("{message} The key from {} needs the scope admin:explain:read.", self.key.origin)
+                format!("{message} The key from {} needs the scope {scope}.", self.key.origin)
             }
             // An error about a field is one of this route; without a field, the route itself does not exist.
             (404, _) if error["param"].is_null() => format!(

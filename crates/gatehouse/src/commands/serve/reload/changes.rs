@@ -1,0 +1,72 @@
+//! The differences between the running and a new configuration.
+
+use crate::settings::Settings;
+
+/// Settings that a reload applies. Providers are reloaded too; every other setting needs a restart.
+pub const LIVE: [&str; 5] =
+    ["server.master_key", "log.level", "log.requests", "demo.enabled", "spending.budgets"];
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    pub live: Vec<&'static str>,
+    pub needs_restart: Vec<&'static str>,
+    pub providers: bool,
+    /// Whether documents of the file differ.
+    pub resources: bool,
+}
+
+impl Changes {
+    pub fn between(old: &Settings, new: &Settings) -> Self {
+        let mut changes = Self {
+            providers: old.providers != new.providers,
+            resources: old.resources != new.resources,
+            ..Self::default()
+        };
+        for origin in &new.sources {
+            let path = origin.setting.path;
+            let before = old.sources.iter().find(|before| before.setting.path == path);
+            if before.is_none_or(|before| before.value == origin.value) {
+                continue;
+            }
+            let list = if LIVE.contains(&path) { &mut changes.live } else { &mut changes.needs_restart };
+            list.push(path);
+        }
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::{self, TABLE};
+
+    fn load(file: &str) -> Settings {
+        let directory = tempfile::tempdir().unwrap();
+        std::fs::write(directory.path().join("gatehouse.yaml"), file).unwrap();
+        settings::load(Default::default(), directory.path(), None, &["openai"]).unwrap()
+    }
+
+    #[test]
+    fn live_settings_are_settings() {
+        for path in LIVE {
+            assert!(TABLE.iter().any(|setting| setting.path == path), "{path}");
+        }
+    }
+
+    #[test]
+    fn changes_that_need_a_restart_are_recognized() {
+        let old = load("server: {port: 9000, master_key: gm_one}\nlog: {level: info}\n");
+        let same = load("log:\n  level: info\nserver:\n  master_key: gm_one\n  port: 9000\n");
+        assert_eq!(Changes::between(&old, &same), Changes::default());
+        let new = load(
+            "server: {port: 9001, master_key: gm_two}\nlog: {level: debug}\nproviders: {openai: {api_key: k}}\n",
+        );
+        let expected = Changes {
+            live: vec!["server.master_key", "log.level"],
+            needs_restart: vec!["server.port"],
+            providers: true,
+            resources: false,
+        };
+        assert_eq!(Changes::between(&old, &new), expected);
+    }
+}

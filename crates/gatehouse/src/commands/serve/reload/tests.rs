@@ -1,0 +1,90 @@
+//! Tests of the layers of settings with stored values, and of what the admin API shows of them.
+
+use std::collections::BTreeMap;
+
+use server::SettingLayer;
+
+use super::*;
+
+fn values(pairs: &[(&str, &str)]) -> SettingValues {
+    let mut values = SettingValues::default();
+    for (name, value) in pairs {
+        let secret = TABLE.iter().any(|setting| setting.path == *name && setting.secret);
+        values.set(name, secret, Some((*value).to_owned()));
+    }
+    values
+}
+
+fn load(environment: &[(&str, &str)], file: &str, stored: &SettingValues) -> Settings {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("gatehouse.yaml"), file).unwrap();
+    let environment: BTreeMap<String, String> =
+        environment.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+    settings::load_with(environment, directory.path(), None, &["openai"], &usable(stored)).unwrap()
+}
+
+fn state(states: &[SettingState], name: &str) -> SettingState {
+    states.iter().find(|state| state.name == name).unwrap().clone()
+}
+
+#[test]
+fn stored_values_lie_between_file_and_environment() {
+    let stored = values(&[("log.level", "debug"), ("server.port", "9001"), ("cache.ttl", "2h")]);
+    let file = "log: {level: warn}\nserver: {port: 9000}\n";
+    let settings = load(&[("PORT", "9002")], file, &stored);
+    assert_eq!((&*settings.log.level, settings.server.port), ("debug", 9002));
+    let states = listing::states(&settings, &settings);
+    for (name, source, value) in [
+        ("log.level", SettingLayer::Admin, "debug"),
+        ("server.port", SettingLayer::Env, "9002"),
+        ("cache.ttl", SettingLayer::Admin, "2h"),
+        ("server.host", SettingLayer::Default, "127.0.0.1"),
+    ] {
+        let found = state(&states, name);
+        assert_eq!((found.source, &*found.value), (source, value), "{name}");
+    }
+    assert!(state(&states, "server.port").locked_reason.unwrap().contains("PORT"));
+    assert!(!state(&states, "log.level").locked && !state(&states, "log.level").restart_required);
+    assert!(state(&states, "cache.ttl").restart_required);
+}
+
+#[test]
+fn a_value_that_needs_a_restart_is_marked_until_then() {
+    let old = load(&[], "", &SettingValues::default());
+    let new = load(&[], "", &values(&[("cache.ttl", "2h"), ("log.level", "debug")]));
+    let mut in_force = old;
+    let changes = Changes::between(&in_force, &new);
+    assert_eq!((changes.live.clone(), changes.needs_restart.clone()), (vec!["log.level"], vec!["cache.ttl"]));
+    keep(&mut in_force, &new, &changes);
+    let states = listing::states(&new, &in_force);
+    assert!(state(&states, "cache.ttl").restart_pending && !state(&states, "log.level").restart_pending);
+    assert_eq!(state(&states, "cache.ttl").value, "2h");
+}
+
+#[test]
+fn locked_and_unknown_settings_are_not_read_from_storage() {
+    let stored =
+        values(&[("server.master_key", "gm_other"), ("storage.type", "postgres"), ("no.setting", "x")]);
+    assert_eq!(usable(&stored), SettingValues::default());
+    let states = load(&[], "", &SettingValues::default());
+    let states = listing::states(&states, &states);
+    for name in ["server.master_key", "storage.data_dir", "admin.endpoints_enabled"] {
+        assert!(state(&states, name).locked, "{name}");
+    }
+}
+
+#[test]
+fn secrets_are_shown_as_set_only() {
+    let settings = load(&[], "", &values(&[("proxy.https", "http://user:hidden@proxy:1")]));
+    let found = state(&listing::states(&settings, &settings), "proxy.https");
+    assert_eq!((&*found.value, found.secret), ("***", true));
+}
+
+#[test]
+fn faults_name_their_setting() {
+    let stored = values(&[("server.body_size_limit", "1G")]);
+    let faults = SettingsInput { working_directory: "/nonexistent".into(), config: None }.load(&stored);
+    let fault = listing::fault(&faults.unwrap_err()[0]);
+    assert_eq!(fault.name, Some("server.body_size_limit"));
+    assert!(fault.message.contains("between 1K and 100M"), "{}", fault.message);
+}

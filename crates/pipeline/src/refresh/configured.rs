@@ -1,0 +1,96 @@
+//! Documents of the configuration file: in force unless a stored document of the same kind and name overrides them.
+
+use std::collections::BTreeMap;
+
+use domain::clock::Timestamp;
+use domain::resources::Resource;
+use store::{RawDocument, StoreError, Stored};
+
+use super::Refresher;
+
+/// A document of the configuration file, in the form in which it would be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfiguredDocument {
+    pub kind: &'static str,
+    pub name: String,
+    /// JSON
+    pub body: String,
+}
+
+impl ConfiguredDocument {
+    pub fn new<T: Resource>(document: &T) -> Result<Self, StoreError> {
+        let body = serde_json::to_string(document).map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(Self { kind: T::KIND, name: document.name().to_owned(), body })
+    }
+
+    /// The document as storage would return it. Its revision is 0, which no stored document has.
+    fn raw(&self) -> RawDocument {
+        RawDocument {
+            tenant: String::new(),
+            kind: self.kind.to_owned(),
+            name: self.name.clone(),
+            body: self.body.clone(),
+            revision: 0,
+            created_at: Timestamp(0),
+            updated_at: Timestamp(0),
+            updated_by: "file".to_owned(),
+            broken: None,
+        }
+    }
+}
+
+/// Adds the configured documents of a kind that no stored one overrides.
+pub(super) fn lay_under(
+    configured: &[ConfiguredDocument],
+    kind: &str,
+    mut stored: Vec<RawDocument>,
+) -> Vec<RawDocument> {
+    for document in configured.iter().filter(|document| document.kind == kind) {
+        if !stored.iter().any(|stored| stored.name == document.name) {
+            stored.push(document.raw());
+        }
+    }
+    stored
+}
+
+impl Refresher {
+    /// Whether the configuration file has a document of this kind and name.
+    pub fn is_configured(&self, kind: &str, name: &str) -> bool {
+        self.fixed().documents.iter().any(|document| document.kind == kind && document.name == name)
+    }
+
+    /// All documents in force of a kind, by name: the stored ones, and those of the configuration file that are not
+    /// overridden, which have the revision 0. Unreadable ones are left out and logged.
+    pub async fn effective<T: Resource>(&self) -> Result<Vec<Stored<T>>, StoreError> {
+        let mut documents = BTreeMap::new();
+        for raw in self.effective_raw(T::KIND).await? {
+            match store::decode::<T>(&raw) {
+                Ok(document) => _ = documents.insert(raw.name, document),
+                Err(error) => {
+                    tracing::error!(kind = T::KIND, name = raw.name, error, "unreadable document skipped");
+                }
+            }
+        }
+        Ok(documents.into_values().collect())
+    }
+
+    /// The documents in force of a kind, those that cannot be read included, in no particular order.
+    pub async fn effective_raw(&self, kind: &str) -> Result<Vec<RawDocument>, StoreError> {
+        let stored = self.store().documents().raw(kind).await?;
+        Ok(lay_under(&self.fixed().documents, kind, stored))
+    }
+
+    /// The document in force of this name: the stored one, else that of the configuration file.
+    pub async fn find_effective<T: Resource>(&self, name: &str) -> Result<Option<Stored<T>>, StoreError> {
+        let stored = self.store().collection::<T>().get(name).await?;
+        Ok(stored.or_else(|| self.configured_document(name)))
+    }
+
+    /// The document of the configuration file, with the revision 0.
+    pub fn configured_document<T: Resource>(&self, name: &str) -> Option<Stored<T>> {
+        let fixed = self.fixed();
+        let mut documents = fixed.documents.iter();
+        let found = documents.find(|document| document.kind == T::KIND && document.name == name)?;
+        store::decode(&found.raw()).ok()
+    }
+}

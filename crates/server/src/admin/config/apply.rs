@@ -1,0 +1,182 @@
+//! `POST /admin/api/v1/config/apply`: makes the changes of a plan in one transaction, all or none.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use domain::fault::{self, Fault, FaultCode};
+use domain::ids;
+use domain::resources::Resource as _;
+use domain::resources::alias::Alias;
+use domain::resources::auth_key::AuthKey;
+use domain::resources::budget::Budget;
+use domain::resources::budget_settings::BudgetSettings;
+use domain::resources::combo::Combo;
+use domain::resources::guardrail::Guardrail;
+use domain::resources::model_override::ModelOverride;
+use domain::resources::model_price::ModelPrice;
+use domain::resources::pool::Pool;
+use domain::resources::provider::Provider;
+use domain::resources::setting_values::SettingValues;
+use domain::resources::workflow::{Workflow, WorkflowActivation};
+use domain::scope::{Action, Scope};
+use http::HeaderMap;
+use store::{Batch, StoreError};
+
+use super::document::ConfigDocument;
+use super::kind::ConfigKind;
+use super::plan::{Plan, PlanError, PlanRequest, PlanResult};
+use super::planned_change::PlannedChange;
+use crate::App;
+use crate::admin::{crud, record, settings, workflows};
+use crate::authorized::{Authorized, Config, Write};
+use crate::body::Strict;
+use crate::fault::Problem;
+
+/// Number of retries of a change that loses a race against another replica.
+const ATTEMPTS: usize = 5;
+
+/// Apply changes of the configuration, as `/config/plan` shows them, in one transaction. `If-Match` with the revision of a
+/// plan applies it only if nothing was changed since. A document also needs the write scope of its area.
+#[utoipa::path(post, path = "/admin/api/v1/config/apply", tag = "config", operation_id = "apply_config", request_body = PlanRequest,
+    responses((status = 200, description = "The changes that were made", body = PlanResult),
+        (status = 400, description = "Invalid request, or a document that cannot be used"), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "A document needs a scope that the caller lacks, or has more rights than the caller"),
+        (status = 409, description = "A document is still in use, or a name is taken"),
+        (status = 412, description = "Changed since the plan")),
+    security(("bearer" = ["admin:config:write"])))]
+pub async fn apply(
+    State(app): State<Arc<App>>,
+    authorized: Authorized<Write<Config>>,
+    headers: HeaderMap,
+    Strict(request): Strict<PlanRequest>,
+) -> Result<Response, Problem> {
+    if request.replay.is_some() {
+        let message = "'replay' belongs to a plan: nothing is replayed while changes are made.";
+        return Err(fault::invalid_parameter("replay", message).into());
+    }
+    let principal = &authorized.principal;
+    let _turn = app.naming.lock().await;
+    for _ in 0..ATTEMPTS {
+        let plan = Box::pin(Plan::make(&app, principal, request.clone())).await?;
+        record::expect(&headers, Some(&format!("\"{}\"", plan.current.revision)))?;
+        if !plan.errors.is_empty() {
+            return Err(refused(&plan.errors).into());
+        }
+        for change in &plan.changes {
+            principal.require(Scope::Admin(Some(change.kind.area()), Action::Write))?;
+        }
+        if plan.changes.is_empty() {
+            return Ok(Json(plan.view(&app)).into_response());
+        }
+        let batch = batch(&app, &plan, principal.actor()).await?;
+        match app.refresher.store().documents().apply(&batch, principal.actor(), plan.current.revision).await
+        {
+            Err(StoreError::PreconditionFailed) if record::if_match(&headers).is_none() => continue,
+            written => written.map_err(|error| crud::not_deleted("A document of the plan", error))?,
+        }
+        app.refresher.refresh().await?;
+        if plan.changes.iter().any(|change| change.kind == ConfigKind::Settings) {
+            settings::apply(&app).await?;
+        }
+        return Ok(Json(plan.view(&app)).into_response());
+    }
+    Err(fault::conflict("The configuration is being changed by others: try again.").into())
+}
+
+/// The error of a plan that cannot be applied: the status of the first document, and all of them in the message.
+fn refused(errors: &[PlanError]) -> Fault {
+    let listed: Vec<String> = errors
+        .iter()
+        .map(|error| {
+            let field = error.field.as_ref().map(|field| format!(", {field}")).unwrap_or_default();
+            format!("{} '{}'{field}: {}", error.kind, error.name, error.message)
+        })
+        .collect();
+    let code = errors.first().and_then(|error| FaultCode::known(&error.code));
+    let message = format!("Nothing was changed. {}", listed.join(" "));
+    Fault::new(code.unwrap_or(FaultCode::InvalidParameter), message)
+}
+
+/// The writes of a plan: documents that others refer to are written first and deleted last.
+async fn batch(app: &App, plan: &Plan, actor: &str) -> Result<Batch, Problem> {
+    let mut batch = Batch::default();
+    for change in &plan.changes {
+        if let Some((document, _)) = &change.after {
+            put(app, document, actor, &mut batch).await?;
+        }
+    }
+    for change in plan.changes.iter().rev().filter(|change| change.after.is_none()) {
+        delete(app, plan, change, &mut batch).await?;
+    }
+    Ok(batch)
+}
+
+async fn put(app: &App, document: &ConfigDocument, actor: &str, batch: &mut Batch) -> Result<(), Problem> {
+    match document {
+        ConfigDocument::Settings(values) => batch.put(values)?,
+        ConfigDocument::Provider(provider) => batch.put::<Provider>(provider)?,
+        ConfigDocument::Pool(pool) => batch.put(pool)?,
+        ConfigDocument::Combo(combo) => batch.put(combo)?,
+        ConfigDocument::Alias(alias) => batch.put(alias)?,
+        ConfigDocument::ModelOverride(document) => batch.put(document)?,
+        ConfigDocument::ModelPrice(price) => batch.put::<ModelPrice>(price)?,
+        ConfigDocument::Guardrail(guardrail) => batch.put::<Guardrail>(guardrail)?,
+        ConfigDocument::Workflow(workflow) => put_workflow(app, workflow, actor, batch).await?,
+        ConfigDocument::BudgetSettings(settings) => batch.put::<BudgetSettings>(settings)?,
+        ConfigDocument::Budget(budget) => batch.put::<Budget>(budget)?,
+        ConfigDocument::AuthKey(key) => batch.put::<AuthKey>(key)?,
+    }
+    Ok(())
+}
+
+/// A new version of the scope, in force.
+async fn put_workflow(app: &App, workflow: &Workflow, actor: &str, batch: &mut Batch) -> Result<(), Problem> {
+    let gateway = &app.gateway;
+    let mut activation = workflows::activation_of_scope(app, &workflow.scope.key()).await?;
+    activation.versions += 1;
+    let workflow = Workflow {
+        id: ids::prefixed("wf", gateway.clock.now(), &*gateway.entropy),
+        version: activation.versions,
+        created_by: actor.to_owned(),
+        ..workflow.clone()
+    };
+    workflows::activation::set_active(&mut activation, &workflow);
+    batch.put(&workflow)?;
+    batch.put(&activation)?;
+    Ok(())
+}
+
+async fn delete(app: &App, plan: &Plan, change: &PlannedChange, batch: &mut Batch) -> Result<(), Problem> {
+    let name = &*change.name;
+    let is_override = app.refresher.is_configured(change.kind.kind(), name);
+    match change.kind {
+        ConfigKind::Settings => batch.delete::<SettingValues>(name, false),
+        ConfigKind::Provider => {
+            batch.delete::<Provider>(name, app.refresher.configured_source(name).is_some());
+        }
+        ConfigKind::Pool => batch.delete::<Pool>(name, is_override),
+        ConfigKind::Combo => batch.delete::<Combo>(name, is_override),
+        ConfigKind::Alias => batch.delete::<Alias>(name, is_override),
+        ConfigKind::ModelOverride => batch.delete::<ModelOverride>(name, is_override),
+        ConfigKind::ModelPrice => batch.delete::<ModelPrice>(name, is_override),
+        ConfigKind::Guardrail => batch.delete::<Guardrail>(name, is_override),
+        ConfigKind::Workflow if app.refresher.is_configured(WorkflowActivation::KIND, name) => {
+            batch.delete::<WorkflowActivation>(name, true);
+        }
+        ConfigKind::Workflow => {
+            let activation = workflows::activation_of_scope(app, name).await?;
+            batch.put(&WorkflowActivation { active: None, guardrails: Vec::new(), ..activation })?;
+        }
+        ConfigKind::BudgetSettings => batch.delete::<BudgetSettings>(name, is_override),
+        ConfigKind::Budget => {
+            let current = plan.current.documents.get(&(ConfigKind::Budget, change.name.clone()));
+            if let Some(ConfigDocument::Budget(budget)) = current.map(|current| &current.document) {
+                batch.delete::<Budget>(budget.name(), true);
+            }
+        }
+        ConfigKind::AuthKey => batch.delete::<AuthKey>(name, is_override),
+    }
+    Ok(())
+}

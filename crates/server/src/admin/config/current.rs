@@ -1,0 +1,147 @@
+//! The configuration in force, as documents.
+
+use std::collections::BTreeMap;
+
+use domain::capability::Capability;
+use domain::resources::Resource as _;
+use domain::resources::alias::Alias;
+use domain::resources::auth_key::AuthKey;
+use domain::resources::budget::Budget;
+use domain::resources::budget_settings::BudgetSettings;
+use domain::resources::combo::Combo;
+use domain::resources::guardrail::Guardrail;
+use domain::resources::model_override::ModelOverride;
+use domain::resources::model_price::ModelPrice;
+use domain::resources::pool::Pool;
+use domain::resources::provider::{Provider, ProviderSource};
+use domain::resources::setting_values::SettingValues;
+use domain::resources::workflow::{Workflow, WorkflowActivation};
+
+use super::document::{ConfigDocument, budget_name};
+use super::kind::ConfigKind;
+use crate::App;
+use crate::fault::Problem;
+
+/// All documents of the configuration, by kind and name.
+pub struct CurrentConfig {
+    /// The revision of storage.
+    pub revision: i64,
+    pub documents: BTreeMap<(ConfigKind, String), CurrentDocument>,
+}
+
+pub struct CurrentDocument {
+    pub document: ConfigDocument,
+    /// Whether it is in storage; otherwise it comes from the configuration file or the environment.
+    pub is_stored: bool,
+}
+
+impl CurrentConfig {
+    pub async fn load(app: &App) -> Result<Self, Problem> {
+        // Read first: a change in between is noticed when a plan is applied.
+        let revision = app.refresher.store().documents().revision().await?;
+        let mut current = Self { revision, documents: BTreeMap::new() };
+        current.add_settings(app).await?;
+        current.add_providers(app).await?;
+        current.add_named::<Pool>(app, ConfigKind::Pool, ConfigDocument::Pool).await?;
+        current.add_named::<Combo>(app, ConfigKind::Combo, ConfigDocument::Combo).await?;
+        current.add_named::<Alias>(app, ConfigKind::Alias, ConfigDocument::Alias).await?;
+        let overrides = ConfigDocument::ModelOverride;
+        current.add_named::<ModelOverride>(app, ConfigKind::ModelOverride, overrides).await?;
+        let prices = |price| ConfigDocument::ModelPrice(Box::new(price));
+        current.add_named::<ModelPrice>(app, ConfigKind::ModelPrice, prices).await?;
+        let guardrails = |guardrail| ConfigDocument::Guardrail(Box::new(guardrail));
+        current.add_named::<Guardrail>(app, ConfigKind::Guardrail, guardrails).await?;
+        current.add_workflows(app).await?;
+        if app.gateway.capabilities.has(Capability::AdvancedBudgets) {
+            current.add_budgets(app).await?;
+        }
+        let keys = |key| ConfigDocument::AuthKey(Box::new(key));
+        current.add_named::<AuthKey>(app, ConfigKind::AuthKey, keys).await?;
+        Ok(current)
+    }
+
+    fn add(&mut self, kind: ConfigKind, name: String, document: ConfigDocument, is_stored: bool) {
+        self.documents.insert((kind, name), CurrentDocument { document, is_stored });
+    }
+
+    async fn add_named<T: domain::resources::Resource>(
+        &mut self,
+        app: &App,
+        kind: ConfigKind,
+        document: impl Fn(T) -> ConfigDocument,
+    ) -> Result<(), Problem> {
+        for stored in app.refresher.effective::<T>().await? {
+            let (name, is_stored) = (stored.value.name().to_owned(), stored.revision > 0);
+            self.add(kind, name, document(stored.value), is_stored);
+        }
+        Ok(())
+    }
+
+    async fn add_settings(&mut self, app: &App) -> Result<(), Problem> {
+        let stored = app.refresher.store().collection::<SettingValues>().all().await?;
+        for stored in stored.into_iter().filter(|stored| stored.value.names().next().is_some()) {
+            let name = stored.value.name().to_owned();
+            self.add(ConfigKind::Settings, name, ConfigDocument::Settings(stored.value), true);
+        }
+        Ok(())
+    }
+
+    /// Providers are those in force but for the built-in one.
+    async fn add_providers(&mut self, app: &App) -> Result<(), Problem> {
+        let configured = app.refresher.configuration().providers;
+        for (provider, _) in configured.into_iter().filter(|(_, source)| *source != ProviderSource::Default) {
+            let document = ConfigDocument::Provider(Box::new(provider.clone()));
+            self.add(ConfigKind::Provider, provider.name, document, false);
+        }
+        for stored in app.refresher.store().collection::<Provider>().all().await? {
+            let name = stored.value.name.clone();
+            self.add(ConfigKind::Provider, name, ConfigDocument::Provider(Box::new(stored.value)), true);
+        }
+        Ok(())
+    }
+
+    /// Workflows are the versions in force.
+    async fn add_workflows(&mut self, app: &App) -> Result<(), Problem> {
+        let mut versions: BTreeMap<String, Workflow> = BTreeMap::new();
+        for stored in app.refresher.effective::<Workflow>().await? {
+            versions.insert(stored.value.id.clone(), stored.value);
+        }
+        for activation in app.refresher.effective::<WorkflowActivation>().await? {
+            let active = activation.value.active.as_ref().and_then(|id| versions.get(id));
+            if let Some(workflow) = active {
+                let document = ConfigDocument::Workflow(Box::new(workflow.clone()));
+                let is_stored = activation.revision > 0;
+                self.add(ConfigKind::Workflow, activation.value.scope, document, is_stored);
+            }
+        }
+        Ok(())
+    }
+
+    async fn add_budgets(&mut self, app: &App) -> Result<(), Problem> {
+        for budget in app.refresher.configured_budgets() {
+            self.add_budget(budget, false);
+        }
+        let stored = app.refresher.store().collection::<Budget>().all().await?;
+        // A document without an amount only records a reset of a configured budget.
+        for stored in stored.into_iter().filter(|stored| stored.value.amount.is_some()) {
+            self.add_budget(stored.value, true);
+        }
+        for stored in app.refresher.effective::<BudgetSettings>().await? {
+            let name = stored.value.name().to_owned();
+            let document = ConfigDocument::BudgetSettings(Box::new(stored.value));
+            self.add(ConfigKind::BudgetSettings, name, document, stored.revision > 0);
+        }
+        Ok(())
+    }
+
+    fn add_budget(&mut self, budget: Budget, is_stored: bool) {
+        if let Some(key) = budget.key() {
+            self.add(
+                ConfigKind::Budget,
+                budget_name(&key),
+                ConfigDocument::Budget(Box::new(budget)),
+                is_stored,
+            );
+        }
+    }
+}

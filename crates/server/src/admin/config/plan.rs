@@ -1,0 +1,209 @@
+//! `POST /admin/api/v1/config/plan`: the changes that documents would make, without making them.
+
+mod checks;
+mod request;
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use domain::fault::{self, Fault};
+use domain::principal::Principal;
+use domain::scope::{Action, Area, Scope};
+use pipeline::snapshot::Snapshot;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::current::CurrentConfig;
+use super::document::ConfigDocument;
+use super::kind::ConfigKind;
+use super::planned_change::{ChangeView, PlannedChange};
+use crate::App;
+use crate::admin::explain::replay::{self, ReplayResult};
+use crate::admin::{audit, settings};
+use crate::authorized::{Authorized, Config, Read};
+use crate::body::Strict;
+use crate::fault::Problem;
+use crate::request_context::RequestContext;
+pub use request::PlanRequest;
+use request::WantedDocument;
+
+/// A plan as it is shown.
+#[derive(Serialize, ToSchema)]
+pub struct PlanResult {
+    /// The revision that the plan was made from; `If-Match: "<revision>"` applies it only to this one
+    pub revision: i64,
+    /// In the order in which they would be made
+    pub changes: Vec<ChangeView>,
+    /// Number of documents that would not change
+    pub unchanged: usize,
+    /// Documents that cannot be used; a plan with errors cannot be applied
+    pub errors: Vec<PlanError>,
+    /// Audited calls that would be handled in another way; only with `replay`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub replay: Option<ReplayResult>,
+}
+
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct PlanError {
+    pub kind: &'static str,
+    pub name: String,
+    /// The member of the document
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub field: Option<String>,
+    pub code: String,
+    pub message: String,
+}
+
+impl PlanError {
+    pub fn new(kind: ConfigKind, name: &str, fault: Fault) -> Self {
+        let code = fault.code.as_str().to_owned();
+        Self { kind: kind.kind(), name: name.to_owned(), field: fault.param, code, message: fault.message }
+    }
+}
+
+/// The changes from the configuration in force to the wanted one.
+pub struct Plan {
+    pub current: CurrentConfig,
+    pub changes: Vec<PlannedChange>,
+    pub unchanged: usize,
+    pub errors: Vec<PlanError>,
+    /// The configuration in force and the planned one, compiled.
+    pub before: Arc<Snapshot>,
+    pub after: Arc<Snapshot>,
+}
+
+/// Plan changes of the configuration: show what would change and which documents cannot be used. With `replay`, also the
+/// audited calls whose route, cost or verdict would differ. Nothing is stored.
+#[utoipa::path(post, path = "/admin/api/v1/config/plan", tag = "config", operation_id = "plan_config", request_body = PlanRequest,
+    responses((status = 200, description = "The plan", body = PlanResult), (status = 400, description = "Invalid request"),
+        (status = 401, description = "Unauthorized"), (status = 403, description = "`replay` needs admin:audit:read"),
+        (status = 503, description = "`replay` needs the audit log")),
+    security(("bearer" = ["admin:config:read"])))]
+pub async fn plan(
+    State(app): State<Arc<App>>,
+    Extension(context): Extension<RequestContext>,
+    authorized: Authorized<Read<Config>>,
+    Strict(request): Strict<PlanRequest>,
+) -> Result<Json<PlanResult>, Problem> {
+    let replayed = request.replay;
+    if replayed.is_some() {
+        authorized.principal.require(Scope::Admin(Some(Area::Audit), Action::Read))?;
+        audit::enabled(&app)?;
+    }
+    let plan = Box::pin(Plan::make(&app, &authorized.principal, request)).await?;
+    let replay = match replayed.filter(|_| plan.errors.is_empty()) {
+        None => None,
+        Some(limit) => {
+            let (before, after) = (plan.before.clone(), plan.after.clone());
+            Some(replay::run(app.clone(), context, authorized.principal, (before, after), limit).await?)
+        }
+    };
+    Ok(Json(PlanResult { replay, ..plan.view(&app) }))
+}
+
+impl Plan {
+    pub async fn make(app: &App, asker: &Principal, request: PlanRequest) -> Result<Self, Problem> {
+        let before = app.gateway.snapshot();
+        let current = CurrentConfig::load(app).await?;
+        let prune = request.prune;
+        let wanted = request::documents(request, &current, app.gateway.clock.now())?;
+        let mut plan = Self {
+            current,
+            changes: Vec::new(),
+            unchanged: 0,
+            errors: Vec::new(),
+            after: before.clone(),
+            before,
+        };
+        let mut named = BTreeSet::new();
+        for document in wanted {
+            named.insert((document.kind, document.name.clone()));
+            plan.add(app, document);
+        }
+        if prune {
+            plan.prune(&named);
+        }
+        plan.changes.sort_by(|one, other| (one.kind, &one.name).cmp(&(other.kind, &other.name)));
+        plan.check(app, asker).await?;
+        Ok(plan)
+    }
+
+    /// Adds a wanted document, unless it is in force already.
+    fn add(&mut self, app: &App, wanted: WantedDocument) {
+        let WantedDocument { kind, name, members } = wanted;
+        let now = app.gateway.clock.now();
+        let known = self.current.documents.get(&(kind, name.clone()));
+        let before = known.map(|known| known.document.members(now));
+        let Some(members) = members else {
+            match known {
+                Some(known) if known.is_stored => {
+                    self.changes.push(PlannedChange { kind, name, before, after: None });
+                }
+                Some(_) => {
+                    let message = format!(
+                        "'{name}' is configured in the file or the environment, and cannot be deleted here."
+                    );
+                    self.errors.push(PlanError::new(kind, &name, fault::conflict(message)));
+                }
+                None => {
+                    let message = format!("There is no {} '{name}'.", kind.kind());
+                    self.errors.push(PlanError::new(kind, &name, fault::not_found(message)));
+                }
+            }
+            return;
+        };
+        let read = match kind {
+            ConfigKind::Settings => read_settings(app, &members),
+            _ => ConfigDocument::read(kind, &name, members, known.map(|known| &known.document), now),
+        };
+        match read {
+            Err(fault) => self.errors.push(PlanError::new(kind, &name, fault)),
+            Ok(document) => {
+                let after = document.members(now);
+                if before.as_ref() == Some(&after) {
+                    self.unchanged += 1;
+                } else {
+                    self.changes.push(PlannedChange { kind, name, before, after: Some((document, after)) });
+                }
+            }
+        }
+    }
+
+    /// Deletes the stored documents that are not among the wanted ones.
+    fn prune(&mut self, wanted: &BTreeSet<(ConfigKind, String)>) {
+        let others =
+            self.current.documents.iter().filter(|(key, current)| current.is_stored && !wanted.contains(key));
+        for ((kind, name), current) in others {
+            let before = Some(current.document.members(domain::clock::Timestamp(i64::MAX)));
+            self.changes.push(PlannedChange { kind: *kind, name: name.clone(), before, after: None });
+        }
+    }
+
+    pub fn view(&self, app: &App) -> PlanResult {
+        let known = app.settings.list();
+        PlanResult {
+            revision: self.current.revision,
+            changes: self.changes.iter().map(|change| change.view(&known)).collect(),
+            unchanged: self.unchanged,
+            errors: self.errors.clone(),
+            replay: None,
+        }
+    }
+}
+
+/// Reads the settings of a file. Those that the environment sets may be stored: they have no effect until it does not.
+fn read_settings(app: &App, members: &super::document::Members) -> Result<ConfigDocument, Fault> {
+    let mut known = app.settings.list();
+    for setting in &mut known {
+        setting.locked &= setting.source != crate::runtime_settings::SettingLayer::Env;
+    }
+    let mut values = domain::resources::setting_values::SettingValues::default();
+    for (name, value) in members {
+        let (setting, value) = settings::edit(&known, name, value)?;
+        values.set(setting.name, setting.secret, value);
+    }
+    app.settings.check(&values).map_err(settings::refused)?;
+    Ok(ConfigDocument::Settings(values))
+}

@@ -1,0 +1,153 @@
+//! Checks of a plan that depend on other documents, on the caller and on the edition.
+
+use std::sync::Arc;
+
+use domain::capability::Capability;
+use domain::fault::{self, Fault};
+use domain::principal::Principal;
+use domain::resources::provider::ProviderSource;
+use domain::resources::workflow::Workflow;
+use pipeline::refresh::ProposedDocuments;
+use pipeline::services::webhooks;
+use pipeline::snapshot::Snapshot;
+
+use super::super::document::ConfigDocument;
+use super::super::kind::ConfigKind;
+use super::super::planned_change::PlannedChange;
+use super::{Plan, PlanError};
+use crate::App;
+use crate::admin::crud::Served as _;
+use crate::admin::explain::replay::{ProposedDocument, without_version};
+use crate::admin::names::Names;
+use crate::admin::{auth_keys, combos, providers};
+use crate::fault::Problem;
+
+impl Plan {
+    /// Compiles the planned configuration and reports every document that cannot be used.
+    pub(super) async fn check(&mut self, app: &App, asker: &Principal) -> Result<(), Problem> {
+        let mut proposed = ProposedDocuments::default();
+        for change in &self.changes {
+            if let Some(document) = proposed_document(change) {
+                document.lay_over(&mut proposed)?;
+            }
+        }
+        let after = app.refresher.propose(&self.before, &proposed).await?;
+        let mut names = Names::load(app).await?;
+        names.routes = after.routes.clone();
+        for change in self.changes.iter().filter(|change| change.after.is_none()) {
+            if let Some(document) = proposed_document(change) {
+                document.name_in(&mut names);
+            }
+        }
+        let mut errors = check_names(&self.changes, &mut names, &after);
+        for change in &self.changes {
+            if let Err(fault) = check_alone(app, asker, change, &names) {
+                errors.push(PlanError::new(change.kind, &change.name, fault));
+            }
+        }
+        errors.extend(uncompiled(&self.changes, &self.before, &after));
+        self.errors.extend(errors);
+        self.after = Arc::new(after);
+        Ok(())
+    }
+}
+
+/// Checks documents that refer to others. They may come in any order: those that fail are checked again after others
+/// were added, until no further one passes.
+fn check_names(changes: &[PlannedChange], names: &mut Names, after: &Snapshot) -> Vec<PlanError> {
+    let added = changes.iter().filter(|change| change.after.is_some());
+    let mut pending: Vec<(&PlannedChange, ProposedDocument)> =
+        added.filter_map(|change| Some((change, proposed_document(change)?))).collect();
+    loop {
+        let mut failed = Vec::new();
+        let mut errors = Vec::new();
+        let count = pending.len();
+        for (change, document) in pending {
+            match document.check(names, after) {
+                Ok(()) => document.name_in(names),
+                Err(fault) => {
+                    errors.push(PlanError::new(change.kind, &change.name, fault));
+                    failed.push((change, document));
+                }
+            }
+        }
+        if failed.is_empty() || failed.len() == count {
+            return errors;
+        }
+        pending = failed;
+    }
+}
+
+/// Checks that need no other changed document.
+fn check_alone(app: &App, asker: &Principal, change: &PlannedChange, names: &Names) -> Result<(), Fault> {
+    if change.kind.is_of_budgets() && !app.gateway.capabilities.has(Capability::AdvancedBudgets) {
+        return Err(fault::edition_restricted(Capability::AdvancedBudgets.as_str()));
+    }
+    if change.kind == ConfigKind::Combo {
+        combos::switched_on(app)?;
+    }
+    match change.after.as_ref().map(|(document, _)| document) {
+        Some(ConfigDocument::Provider(provider)) => providers::judge_address(app, provider),
+        Some(ConfigDocument::Guardrail(guardrail)) => guardrail.check_settings(app),
+        Some(ConfigDocument::AuthKey(key)) => {
+            auth_keys::check_grant(asker, key, &app.gateway.snapshot().routes.names)?;
+            let pool = key.provider_pool_id.as_ref().filter(|_| key.deactivated_at.is_none());
+            pool.map_or(Ok(()), |pool| names.pool("provider_pool_id", pool))
+        }
+        Some(ConfigDocument::BudgetSettings(settings)) => match &settings.webhook_url {
+            Some(url) => {
+                let trust = app.refresher.trust(ProviderSource::Admin);
+                webhooks::check("webhook_url", url, &app.gateway.egress, trust)
+            }
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Changed documents that do not compile.
+fn uncompiled(changes: &[PlannedChange], before: &Snapshot, after: &Snapshot) -> Vec<PlanError> {
+    let known: Vec<_> = before.document_errors.iter().map(|error| (error.kind, error.name)).collect();
+    let new = after.document_errors.iter().filter(|error| !known.contains(&(error.kind, error.name)));
+    let named = new.filter_map(|error| {
+        let of_change = |change: &&PlannedChange| {
+            change.kind.kind() == error.kind
+                && (change.name == error.name || planned_id(&change.name) == error.name)
+        };
+        let change = changes.iter().find(of_change)?;
+        let fault = Fault { param: None, ..fault::invalid_parameter("", error.error) };
+        Some(PlanError::new(change.kind, &change.name, fault))
+    });
+    named.collect()
+}
+
+/// The id of the version that a plan puts in force for a scope.
+fn planned_id(scope: &str) -> String {
+    format!("planned {scope}")
+}
+
+/// The document in the form in which replays compile it; `None` for kinds that routes and workflows do not depend on.
+fn proposed_document(change: &PlannedChange) -> Option<ProposedDocument> {
+    let name = change.name.clone();
+    Some(match change.after.as_ref().map(|(document, _)| document.clone()) {
+        Some(ConfigDocument::Alias(alias)) => ProposedDocument::Alias(alias),
+        Some(ConfigDocument::Combo(combo)) => ProposedDocument::Combo(combo),
+        Some(ConfigDocument::Pool(pool)) => ProposedDocument::Pool(pool),
+        Some(ConfigDocument::Guardrail(guardrail)) => ProposedDocument::Guardrail(guardrail),
+        Some(ConfigDocument::ModelOverride(document)) => ProposedDocument::ModelOverride(document),
+        Some(ConfigDocument::ModelPrice(price)) => ProposedDocument::ModelPrice(price),
+        Some(ConfigDocument::Provider(provider)) => ProposedDocument::Provider(provider),
+        Some(ConfigDocument::Workflow(workflow)) => {
+            let id = planned_id(&name);
+            ProposedDocument::Workflow(Box::new(Workflow { id, ..*workflow }))
+        }
+        Some(_) => return None,
+        None => match change.kind {
+            ConfigKind::Workflow => ProposedDocument::Activation(without_version(name)),
+            ConfigKind::Settings | ConfigKind::Budget | ConfigKind::BudgetSettings | ConfigKind::AuthKey => {
+                return None;
+            }
+            kind => ProposedDocument::Deleted { kind: kind.kind(), name },
+        },
+    })
+}

@@ -1,0 +1,123 @@
+//! The body of a plan: changes of single documents, or whole files.
+
+use domain::clock::Timestamp;
+use domain::fault::{self, Fault};
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use super::super::current::CurrentConfig;
+use super::super::document::{Members, normal_name};
+use super::super::kind::ConfigKind;
+use crate::admin::explain::replay::DocumentChange;
+use crate::body;
+
+const MAX_DOCUMENTS: usize = 10_000;
+
+#[derive(Clone, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PlanRequest {
+    /// Changes of single documents, as in `/explain/replay`: absent members keep their value, null deletes a document.
+    #[serde(default)]
+    #[schema(value_type = Vec<DocumentChange>)]
+    pub changes: Vec<Value>,
+    /// Whole documents by section and name, as `/config/export` writes them with references replaced by their values.
+    /// Absent members have their defaults; absent secrets are kept.
+    #[serde(default)]
+    #[schema(value_type = Option<Object>)]
+    pub documents: Option<Map<String, Value>>,
+    /// Delete stored documents that are not in `documents`. Default: false
+    #[serde(default)]
+    pub prune: bool,
+    /// Judge so many audited calls, 1 to 1000, from the newest on, by both configurations. Only in a plan.
+    #[serde(default)]
+    pub replay: Option<i64>,
+}
+
+/// A document of a request; without members, it is deleted.
+pub struct WantedDocument {
+    pub kind: ConfigKind,
+    pub name: String,
+    pub members: Option<Members>,
+}
+
+/// The documents that a request asks for.
+pub fn documents(
+    request: PlanRequest,
+    current: &CurrentConfig,
+    now: Timestamp,
+) -> Result<Vec<WantedDocument>, Fault> {
+    let mut wanted = Vec::new();
+    match request.documents {
+        Some(_) if !request.changes.is_empty() => {
+            let message = "Send 'changes' or 'documents', not both.";
+            return Err(fault::invalid_parameter("changes", message));
+        }
+        None if request.prune => {
+            let message = "'prune' needs 'documents': what is not among them is deleted.";
+            return Err(fault::invalid_parameter("prune", message));
+        }
+        Some(sections) => {
+            for (section, value) in sections {
+                add_section(&section, value, &mut wanted)?;
+            }
+        }
+        None => {
+            for (index, change) in request.changes.into_iter().enumerate() {
+                let change = self::change(change, current, now);
+                wanted.push(change.map_err(|fault| in_member(fault, &format!("changes[{index}]")))?);
+            }
+        }
+    }
+    if wanted.len() > MAX_DOCUMENTS {
+        let message = format!("A plan has at most {MAX_DOCUMENTS} documents.");
+        return Err(fault::invalid_parameter("documents", message));
+    }
+    Ok(wanted)
+}
+
+fn in_member(fault: Fault, place: &str) -> Fault {
+    let param = fault.param.as_ref().map_or_else(|| place.to_owned(), |param| format!("{place}.{param}"));
+    fault.param(param)
+}
+
+fn add_section(section: &str, value: Value, wanted: &mut Vec<WantedDocument>) -> Result<(), Fault> {
+    let place = format!("documents.{section}");
+    let kind = ConfigKind::of_section(section).map_err(|fault| in_member(fault, "documents"))?;
+    let members = object(&place, value)?;
+    if let Some(name) = kind.single() {
+        wanted.push(WantedDocument { kind, name: name.to_owned(), members: Some(members) });
+        return Ok(());
+    }
+    for (name, document) in members {
+        let members = object(&format!("{place}.{name}"), document)?;
+        wanted.push(WantedDocument { kind, name: normal_name(kind, &name), members: Some(members) });
+    }
+    Ok(())
+}
+
+/// The members of an object; null is an empty one, as a section with all its lines commented out.
+fn object(place: &str, value: Value) -> Result<Members, Fault> {
+    match value {
+        Value::Object(members) => Ok(members),
+        Value::Null => Ok(Map::new()),
+        _ => Err(fault::invalid_parameter(place, format!("'{place}' is an object."))),
+    }
+}
+
+/// A change of a single document, over the one in force.
+fn change(change: Value, current: &CurrentConfig, now: Timestamp) -> Result<WantedDocument, Fault> {
+    let DocumentChange { kind, name, document } = body::read(change)?;
+    let kind = ConfigKind::of_change(&kind)?;
+    let name = kind.single().map_or_else(|| normal_name(kind, &name), str::to_owned);
+    let Some(document) = document else { return Ok(WantedDocument { kind, name, members: None }) };
+    let known = current.documents.get(&(kind, name.clone()));
+    let mut members = known.map(|known| known.document.members(now)).unwrap_or_default();
+    for (name, value) in document {
+        match value {
+            Value::Null => drop(members.remove(&name)),
+            value => drop(members.insert(name, value)),
+        }
+    }
+    Ok(WantedDocument { kind, name, members: Some(members) })
+}

@@ -1,0 +1,181 @@
+//! Tests of plans and of their application: differences, errors by document, all or nothing, rights.
+
+use serde_json::{Value, json};
+
+use super::{APPLY, apply, changes, documents, export, plan, settings};
+use crate::app::{self, TestApp, TestSettings};
+
+async fn aliases(app: &TestApp) -> Vec<String> {
+    let list = app.get("/admin/api/v1/aliases").send().await.expect_status(200).json();
+    list.as_array().unwrap().iter().map(|alias| alias["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_plan_shows_what_differs_and_changes_nothing() {
+    app::each_with(settings, async |app| {
+        app.put("/admin/api/v1/aliases/fast", json!({"target": "openai/text"})).send().await.expect_status(201);
+        app.put("/admin/api/v1/aliases/old", json!({"target": "openai/text"})).send().await.expect_status(201);
+        let before = export(&app).await;
+        let wanted = json!({
+            "aliases": {"fast": {"target": "openai/long"}, "both": {"target": "pair"}},
+            "pools": {"pair": {"members": ["openai"]}},
+            "providers": {"openai": {"type": "openai", "api_key": "sk-other", "base_url": app.upstream.base_url(), "models": []}},
+        });
+        let planned = plan(&app, json!({"documents": wanted, "prune": true})).await;
+        assert_eq!(
+            changes(&planned),
+            ["update provider openai", "create pool pair", "create alias both", "update alias fast", "delete alias old"]
+        );
+        let target = &planned["changes"][3]["fields"][0];
+        assert_eq!(target, &json!({"field": "target", "before": "openai/text", "after": "openai/long"}));
+        assert!(!planned.to_string().contains("sk-"), "{planned}");
+        assert_eq!(planned["errors"], json!([]));
+        assert_eq!(export(&app).await, before);
+        let kept = plan(&app, json!({"documents": {"aliases": {"fast": {"target": "openai/text"}}}})).await;
+        assert_eq!((changes(&kept).len(), &kept["unchanged"]), (0, &json!(1)), "without prune nothing is deleted");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn errors_name_their_document_and_nothing_of_the_plan_is_applied() {
+    app::each_with(settings, async |app| {
+        let wanted = json!({"documents": {
+            "aliases": {"good": {"target": "openai/text"}, "lost": {"target": "nowhere/x"}, "typo": {"tagret": "x"}},
+            "guardrails": {"bad": {"type": "regex_block", "config": {"patterns": ["("]}}},
+            "budgets": {"team": {"amount": 1}},
+        }});
+        let planned = plan(&app, wanted.clone()).await;
+        let mut errors: Vec<String> = planned["errors"].as_array().unwrap().iter().map(|error| {
+            format!("{} {} {}", error["kind"].as_str().unwrap(), error["name"].as_str().unwrap(), error["field"].as_str().unwrap_or(""))
+        }).collect();
+        errors.sort();
+        errors.dedup_by_key(|error| error.split(' ').take(2).collect::<Vec<_>>().join(" "));
+        let names: Vec<String> = errors.iter().map(|error| error.split(' ').take(2).collect::<Vec<_>>().join(" ")).collect();
+        assert_eq!(names, ["alias lost", "alias typo", "budget team", "guardrail bad"], "{planned:#}");
+        let refused = apply(&app, wanted).await.expect_status(400);
+        let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
+        assert!(message.starts_with("Nothing was changed.") && message.contains("alias 'lost', target"), "{message}");
+        assert_eq!(aliases(&app).await, Vec::<String>::new());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_change_keeps_absent_members_and_null_deletes() {
+    app::each_with(settings, async |app| {
+        let alias = json!({"target": "openai/text", "description": "kept"});
+        app.put("/admin/api/v1/aliases/fast", alias).send().await.expect_status(201);
+        let changed =
+            json!({"changes": [{"kind": "alias", "name": "fast", "document": {"target": "openai/long"}}]});
+        apply(&app, changed).await.expect_status(200);
+        assert_eq!(
+            documents(&app).await["aliases"]["fast"],
+            json!({"target": "openai/long", "description": "kept"})
+        );
+        let deleted = json!({"changes": [{"kind": "alias", "name": "fast", "document": null}]});
+        apply(&app, deleted.clone()).await.expect_status(200);
+        assert_eq!(aliases(&app).await, Vec::<String>::new());
+        let absent = plan(&app, deleted).await;
+        assert_eq!(absent["errors"][0]["code"], "not_found", "{absent}");
+        for body in [
+            json!({"changes": [{"kind": "alais", "name": "x", "document": null}]}),
+            json!({"documents": {"alias": {}}}),
+            json!({"prune": true}),
+            json!({"documents": {"aliases": []}}),
+            json!({"changes": [{"kind": "alias", "name": "x", "document": null}], "documents": {}}),
+        ] {
+            app.post(APPLY, body.clone()).send().await.expect_status(400);
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_plan_is_applied_to_its_revision_only() {
+    app::each_with(settings, async |app| {
+        let wanted = json!({"documents": {"aliases": {"fast": {"target": "openai/text"}}}});
+        let revision = plan(&app, wanted.clone()).await["revision"].clone();
+        app.put("/admin/api/v1/aliases/other", json!({"target": "openai/text"}))
+            .send()
+            .await
+            .expect_status(201);
+        let stale = app.post(APPLY, wanted.clone()).header("if-match", &format!("\"{revision}\""));
+        stale.send().await.expect_status(412);
+        let revision = plan(&app, wanted.clone()).await["revision"].clone();
+        let current = app.post(APPLY, wanted).header("if-match", &format!("\"{revision}\""));
+        current.send().await.expect_status(200);
+        assert_eq!(aliases(&app).await, ["fast", "other"]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_document_in_use_is_not_deleted_and_one_with_its_referrers_is() {
+    app::each_with(settings, async |app| {
+        let wanted = json!({"documents": {
+            "pools": {"pair": {"members": ["openai"]}}, "aliases": {"both": {"target": "pair"}},
+        }});
+        apply(&app, wanted).await.expect_status(200);
+        let pool = json!({"changes": [{"kind": "pool", "name": "pair", "document": null}]});
+        apply(&app, pool).await.expect_status(409);
+        assert_eq!(aliases(&app).await, ["both"]);
+        apply(&app, json!({"documents": {}, "prune": true})).await.expect_status(200);
+        assert_eq!(documents(&app).await.get("pools"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn applying_needs_the_scopes_of_the_documents() {
+    app::each_with(settings, async |app| {
+        let alias = json!({"documents": {"aliases": {"fast": {"target": "openai/text"}}}});
+        let config = app.key_with(&["admin:config:write"]).await;
+        let refused = app.post(APPLY, alias.clone()).key(&config).send().await.expect_status(403).json();
+        assert_eq!(refused["error"]["required_scope"], "admin:aliases:write");
+        let both = app.key_with(&["admin:config:write", "admin:aliases:write", "admin:auth-keys:write"]).await;
+        app.post(APPLY, alias).key(&both).send().await.expect_status(200);
+        let digest = "ab".repeat(32);
+        let key = json!({"documents": {"auth_keys": {"root": {"name": "root", "scopes": ["admin:write"], "digest": digest}}}});
+        app.post(APPLY, key).key(&both).send().await.expect_status(403);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn budgets_need_their_capability() {
+    app::each_with(
+        || TestSettings { loopback_listener: true, ..TestSettings::default() },
+        async |app| {
+            let budget = json!({"documents": {"budgets": {"/team|daily": {"amount": 1}}}});
+            assert_eq!(plan(&app, budget.clone()).await["errors"][0]["code"], "edition_restricted");
+            apply(&app, budget).await.expect_status(403);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn a_plan_replays_audited_calls() {
+    let audited = || {
+        let mut settings = settings();
+        settings.policy.audit.enabled = true;
+        settings
+    };
+    app::each_with(audited, async |app| {
+        app.put("/admin/api/v1/aliases/fast", json!({"target": "openai/text"}))
+            .send()
+            .await
+            .expect_status(201);
+        app.chat("fast").send().await.expect_status(200);
+        app.receipts(1).await;
+        let wanted = json!({"documents": {"aliases": {"fast": {"target": "openai/long"}}}, "replay": 10});
+        let planned = plan(&app, wanted).await;
+        assert_eq!(planned["replay"]["replayed"], 1, "{planned:#}");
+        assert_eq!(planned["replay"]["differing"], 1, "{planned:#}");
+        let key = app.key_with(&["admin:config:read"]).await;
+        let body: Value = json!({"documents": {}, "replay": 10});
+        app.post(super::PLAN, body).key(&key).send().await.expect_status(403);
+    })
+    .await;
+}

@@ -1,0 +1,83 @@
+//! Tests of `/admin/api/v1/settings`.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use crate::app::{self, TestApp};
+
+const PATH: &str = "/admin/api/v1/settings";
+
+async fn change(app: &TestApp, body: Value) -> Value {
+    app.call(Method::PATCH, PATH).json(body).send().await.expect_status(200).json()
+}
+
+fn setting(list: &Value, name: &str) -> Value {
+    let settings = list["settings"].as_array().unwrap();
+    settings.iter().find(|setting| setting["name"] == name).unwrap().clone()
+}
+
+#[tokio::test]
+async fn a_setting_is_changed_shown_recorded_and_removed() {
+    app::each(async |app| {
+        let before = app.get(PATH).send().await.expect_status(200);
+        assert_eq!(before.header("etag"), Some("\"0\""));
+        let level = setting(&before.json(), "log.level");
+        assert_eq!(
+            (&level["value"], &level["source"], &level["locked"]),
+            (&json!("info"), &json!("default"), &json!(false))
+        );
+        let changed = change(
+            &app,
+            json!({"log.level": "debug", "proxy.http": "http://user:hidden@proxy:1", "cache.ttl": 60}),
+        )
+        .await;
+        assert_eq!(setting(&changed, "log.level")["value"], "debug");
+        assert_eq!(setting(&changed, "log.level")["source"], "admin");
+        assert_eq!(setting(&changed, "cache.ttl")["value"], "60");
+        assert_eq!(changed["restart_required"], json!(["cache.ttl", "proxy.http"]));
+        let log = app.get("/admin/api/v1/changes?kind=settings&actor=master").send().await.expect_status(200);
+        assert_eq!(log.json()["entries"][0]["after"]["values"]["log.level"], "debug");
+        for text in [changed.to_string(), log.text()] {
+            assert!(!text.contains("hidden"), "{text}");
+        }
+        assert_eq!(app.get("/admin/api/v1/changes?actor=nobody").send().await.json()["entries"], json!([]));
+        let removed = change(&app, json!({"log.level": null})).await;
+        assert_eq!(setting(&removed, "log.level")["source"], "default");
+        let after = app.neighbour().await;
+        let read = after.get(PATH).send().await.expect_status(200).json();
+        assert_eq!(
+            (&setting(&read, "cache.ttl")["value"], &read["restart_required"]),
+            (&json!("60"), &json!([]))
+        );
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn unknown_locked_and_invalid_settings_are_refused_and_nothing_is_stored() {
+    app::each(async |app| {
+        for (body, status, code, param, part) in [
+            (json!({"log.levle": "debug"}), 400, "unknown_parameter", "log.levle", "log.level"),
+            (json!({"LOG_LEVEL": "debug"}), 400, "unknown_parameter", "LOG_LEVEL", "log.level"),
+            (json!({"server.host": "0.0.0.0"}), 409, "conflict", "server.host", "HOST in the environment"),
+            (json!({"log.level": "loud"}), 400, "invalid_parameter", "log.level", "'loud' is not a level"),
+            (json!({"log.level": {}}), 400, "invalid_parameter", "log.level", "text"),
+            (json!({"cache.ttl": "2h", "log.level": "loud"}), 400, "invalid_parameter", "log.level", "loud"),
+        ] {
+            let answer =
+                app.call(Method::PATCH, PATH).json(body.clone()).send().await.expect_status(status).json();
+            let error = &answer["error"];
+            assert_eq!((&error["code"], &error["param"]), (&json!(code), &json!(param)), "{body}: {answer}");
+            assert!(error["message"].as_str().unwrap().contains(part), "{body}: {answer}");
+        }
+        let stale =
+            app.call(Method::PATCH, PATH).header("if-match", "\"7\"").json(json!({"log.level": "debug"}));
+        stale.send().await.expect_status(412);
+        let list = app.get(PATH).send().await.expect_status(200).json();
+        assert!(
+            list["settings"].as_array().unwrap().iter().all(|setting| setting["source"] != "admin"),
+            "{list}"
+        );
+    })
+    .await;
+}
