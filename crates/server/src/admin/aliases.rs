@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::crud::{self, Served};
 use super::names::Names;
-use super::record::{self, Origin};
+use super::record::{self, ResourceOrigin};
 use crate::App;
 use crate::authorized::{Aliases, Authorized, Read, Write};
 use crate::body::Patch;
@@ -40,7 +40,7 @@ pub struct AliasView {
     pub target: String,
     pub description: String,
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
 }
 
 impl Served for Alias {
@@ -49,7 +49,7 @@ impl Served for Alias {
 
     fn view(stored: Stored<Self>, app: &App) -> AliasView {
         AliasView {
-            origin: Origin::of(app, &stored),
+            origin: ResourceOrigin::of(app, &stored),
             name: stored.value.name,
             target: stored.value.target,
             description: stored.value.description,

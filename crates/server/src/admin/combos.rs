@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 use super::crud::{self, Served};
 use super::names::Names;
-use super::record::{self, Origin};
+use super::record::{self, ResourceOrigin};
 use crate::App;
 use crate::authorized::{Authorized, Combos, Read, Write};
 use crate::body::{Patch, Strict};
@@ -53,7 +53,7 @@ pub struct ComboView {
     pub strategy: Strategy,
     pub weights: BTreeMap<String, f64>,
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -90,7 +90,7 @@ impl Served for Combo {
     const TITLE: &'static str = "combo";
 
     fn view(stored: Stored<Self>, app: &App) -> ComboView {
-        let origin = Origin::of(app, &stored);
+        let origin = ResourceOrigin::of(app, &stored);
         let combo = stored.value;
         ComboView {
             id: combo.name.clone(),

@@ -27,7 +27,7 @@ use utoipa::ToSchema;
 
 use super::crud::{self, Served};
 use super::names::Names;
-use super::record::{self, Origin};
+use super::record::{self, ResourceOrigin};
 use crate::App;
 use crate::authorized::{Authorized, Guardrails, Read, Write};
 use crate::body::Patch;
@@ -52,7 +52,7 @@ pub struct GuardrailView {
     pub on_error: OnError,
     pub on_unreadable: OnUnreadable,
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
     /// Why the stored guardrail does not compile. The calls of workflows that refer to it are refused meanwhile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -63,7 +63,7 @@ impl Served for Guardrail {
     const TITLE: &'static str = "guardrail";
 
     fn view(stored: Stored<Self>, app: &App) -> GuardrailView {
-        let origin = Origin::of(app, &stored);
+        let origin = ResourceOrigin::of(app, &stored);
         let guardrail = stored.value;
         let error = compiled(app, &guardrail).err();
         GuardrailView {

@@ -16,7 +16,7 @@ use wire::vendors;
 
 use super::crud::{self, Served};
 use super::names::Names;
-use super::record::{self, Origin};
+use super::record::{self, ResourceOrigin};
 use crate::App;
 use crate::authorized::{Authorized, ModelOverrides, Read, Write};
 use crate::body::Patch;
@@ -48,7 +48,7 @@ pub struct OverrideView {
     pub user_paths: Vec<String>,
     pub metadata: Metadata,
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
 }
 
 impl OverrideBody {
@@ -76,7 +76,7 @@ impl Served for ModelOverride {
 
     fn view(stored: Stored<Self>, app: &App) -> OverrideView {
         OverrideView {
-            origin: Origin::of(app, &stored),
+            origin: ResourceOrigin::of(app, &stored),
             selector: stored.value.selector,
             enabled: stored.value.enabled,
             user_paths: stored.value.user_paths,

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 use super::crud::{self, Served};
 use super::names::Names;
 use super::providers::{self, ProviderHealth};
-use super::record::{self, Origin};
+use super::record::{self, ResourceOrigin};
 use crate::App;
 use crate::authorized::{Authorized, Pools, Read, Write};
 use crate::body::{Patch, Strict};
@@ -57,7 +57,7 @@ pub struct PoolView {
     /// The current state of the members.
     pub members_status: Vec<MemberStatus>,
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -88,7 +88,7 @@ impl Served for Pool {
     const TITLE: &'static str = "pool";
 
     fn view(stored: Stored<Self>, app: &App) -> PoolView {
-        let origin = Origin::of(app, &stored);
+        let origin = ResourceOrigin::of(app, &stored);
         let pool = stored.value;
         PoolView {
             members_status: pool.members.iter().map(|member| status(app, member)).collect(),

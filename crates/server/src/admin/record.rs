@@ -67,7 +67,7 @@ pub enum ResourceSource {
 
 /// The origin of a document.
 #[derive(Serialize, ToSchema)]
-pub struct Origin {
+pub struct ResourceOrigin {
     pub source: ResourceSource,
     /// The source of the document that this one overrides; deleting this one restores it
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,7 +78,7 @@ pub struct Origin {
     pub updated_at: Option<String>,
 }
 
-impl Origin {
+impl ResourceOrigin {
     pub fn of<T: Resource>(app: &App, stored: &Stored<T>) -> Self {
         let is_stored = stored.revision > 0;
         let overrides = is_stored && app.refresher.is_configured(T::KIND, stored.value.name());

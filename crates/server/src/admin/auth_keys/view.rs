@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use store::Stored;
 use utoipa::ToSchema;
 
-use super::super::record::{self, Origin};
+use super::super::record::{self, ResourceOrigin};
 use super::warnings;
 use crate::App;
 use crate::fault::Problem;
@@ -41,7 +41,7 @@ pub struct KeyView {
     pub last_used_at: Option<String>,
     pub deactivated_at: Option<String>,
     #[serde(flatten)]
-    pub origin: Origin,
+    pub origin: ResourceOrigin,
     /// Entries of the lists that currently match nothing; not included in lists of keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<String>>,
@@ -80,7 +80,7 @@ impl CreatedKey {
 }
 
 pub fn view(app: &App, stored: Stored<AuthKey>, last_used_at: Option<Timestamp>, now: Timestamp) -> KeyView {
-    let origin = Origin::of(app, &stored);
+    let origin = ResourceOrigin::of(app, &stored);
     let key = stored.value;
     let valid = key.previous.iter().filter(|previous| now < previous.valid_until);
     KeyView {

@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 use super::current::CurrentConfig;
 use super::document::ConfigDocument;
 use super::kind::ConfigKind;
-use super::planned_change::{ChangeView, PlannedChange};
+use super::planned_change::{PlannedChange, PlannedChangeView};
 use crate::App;
 use crate::admin::explain::replay::{self, ReplayResult};
 use crate::admin::{audit, settings};
@@ -35,7 +35,7 @@ pub struct PlanResult {
     /// The revision that the plan was made from; `If-Match: "<revision>"` applies it only to this one
     pub revision: i64,
     /// In the order in which they would be made
-    pub changes: Vec<ChangeView>,
+    pub changes: Vec<PlannedChangeView>,
     /// Number of documents that would not change
     pub unchanged: usize,
     /// Documents that cannot be used; a plan with errors cannot be applied

@@ -21,7 +21,7 @@ pub struct PlannedChange {
 
 /// A change, as it is shown.
 #[derive(Serialize, ToSchema)]
-pub struct ChangeView {
+pub struct PlannedChangeView {
     pub kind: &'static str,
     pub name: String,
     /// create, update or delete
@@ -41,7 +41,7 @@ pub struct FieldChange {
 }
 
 impl PlannedChange {
-    pub fn view(&self, settings: &[SettingState]) -> ChangeView {
+    pub fn view(&self, settings: &[SettingState]) -> PlannedChangeView {
         let action = match (&self.before, &self.after) {
             (None, _) => "create",
             (Some(_), Some(_)) => "update",
@@ -53,7 +53,7 @@ impl PlannedChange {
         let shown = (masked(self.kind, settings, before), masked(self.kind, settings, after));
         let mut fields = Vec::new();
         differences("", (before, after), (&shown.0, &shown.1), &mut fields);
-        ChangeView { kind: self.kind.kind(), name: self.name.clone(), action, fields }
+        PlannedChangeView { kind: self.kind.kind(), name: self.name.clone(), action, fields }
     }
 }
 
