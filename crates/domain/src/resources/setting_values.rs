@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::Resource;
 use crate::fault::{self, Fault};
@@ -17,8 +17,13 @@ pub const NAME: &str = "settings";
 pub struct SettingValues {
     pub values: BTreeMap<String, String>,
     /// The values of secret settings.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "or_none")]
     pub secrets: BTreeMap<String, String>,
+}
+
+/// Null is an empty map: secrets are null after the encryption key was lost and sealed values were cleared.
+fn or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
 }
 
 impl SettingValues {
@@ -78,5 +83,12 @@ mod tests {
         assert_eq!(values.names().collect::<Vec<_>>(), ["proxy.http"]);
         values.set("proxy.http", true, None);
         assert_eq!(values, SettingValues::default());
+    }
+
+    #[test]
+    fn cleared_secrets_leave_the_other_values() {
+        let read: SettingValues =
+            serde_json::from_str(r#"{"values": {"log.level": "debug"}, "secrets": null}"#).unwrap();
+        assert_eq!((read.get("log.level"), read.secrets.len()), (Some("debug"), 0));
     }
 }

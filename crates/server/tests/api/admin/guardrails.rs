@@ -18,8 +18,9 @@ async fn test(app: &TestApp, name: &str, sample: Value) -> Value {
     app.post(format!("{PATH}/{name}/test"), sample).send().await.expect_status(200).json()
 }
 
-/// The view without times.
+/// The view without source and times.
 fn settled(mut view: Value) -> Value {
+    assert_eq!(view.as_object_mut().unwrap().remove("source"), Some(json!("admin")));
     for name in ["created_at", "updated_at"] {
         assert!(view.as_object_mut().unwrap().remove(name).is_some_and(|time| time.is_string()));
     }
