@@ -64,6 +64,9 @@ async fn furnish(app: &TestApp) -> String {
         "models": ["long", "text"], "headers": {"x-team": "hidden-header"}, "priority": 3, "resilience": {"max_retries": 1},
     });
     app.post("/admin/api/v1/providers", second).send().await.expect_status(201);
+    // That of the environment has limits that only tests have.
+    let openai = json!({"resilience": {"max_retries": 0}});
+    app.put("/admin/api/v1/providers/openai", openai).send().await.expect_status(200);
     app.refresher.discover().await;
     let admin = |path: &str| format!("/admin/api/v1/{path}");
     for (path, body) in [
