@@ -1,5 +1,5 @@
 //! Storage; the only crate with SQL. Documents with history, the journal for exact accounting, the usage ledger, the
-//! audit log, stored Responses and idempotency keys.
+//! audit log, stored Responses, idempotency keys and the entries of the semantic cache.
 
 pub mod audit;
 pub mod backup;
@@ -15,6 +15,8 @@ mod migrations;
 mod outbox;
 pub mod responses;
 pub mod seal;
+mod semantic_checks;
+pub mod semantic_entries;
 mod stamp;
 #[cfg(test)]
 mod testing;
@@ -54,6 +56,8 @@ pub use crate::ledger::{
 pub use crate::outbox::{Alert, Delivery, Message, Outbox};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
+pub use crate::semantic_checks::{SemanticChecks, bucket as semantic_bucket};
+pub use crate::semantic_entries::{SemanticCursor, SemanticEntries, SemanticRow};
 pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]
@@ -113,6 +117,7 @@ struct Inner {
     outbox: Outbox,
     responses: Responses,
     idempotency: Idempotency,
+    semantic_entries: SemanticEntries,
 }
 
 impl Store {
@@ -139,12 +144,23 @@ impl Store {
         let ledger = Ledger::new(database.clone());
         let outbox = Outbox::new(database.clone());
         let responses = Responses::new(database.clone(), clock.clone());
-        let idempotency = Idempotency::new(database.clone(), clock);
+        let idempotency = Idempotency::new(database.clone(), clock.clone());
+        let semantic_entries = SemanticEntries::new(database.clone(), clock);
         let file = match config.backend {
             Backend::Sqlite { path } => Some(path),
             Backend::Postgres { .. } => None,
         };
-        let inner = Inner { database, file, audit, documents, ledger, outbox, responses, idempotency };
+        let inner = Inner {
+            database,
+            file,
+            audit,
+            documents,
+            ledger,
+            outbox,
+            responses,
+            idempotency,
+            semantic_entries,
+        };
         Ok(Self(Arc::new(inner)))
     }
 
@@ -200,6 +216,11 @@ impl Store {
     /// Shared by all clones of this store; `run` has to be called once.
     pub fn idempotency(&self) -> &Idempotency {
         &self.0.idempotency
+    }
+
+    /// Shared by all clones of this store; `run` has to be called once.
+    pub fn semantic_entries(&self) -> &SemanticEntries {
+        &self.0.semantic_entries
     }
 
     pub(crate) fn database(&self) -> &Database {

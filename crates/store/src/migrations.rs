@@ -26,6 +26,7 @@ const MIGRATIONS: &[Migration] = &[
     ("document_tenants", include_str!("migrations/0011_document_tenants.sql")),
     ("rollup_deltas", include_str!("migrations/0012_rollup_deltas.sql")),
     ("response_cache", include_str!("migrations/0013_response_cache.sql")),
+    ("semantic_cache", include_str!("migrations/0014_semantic_cache.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.

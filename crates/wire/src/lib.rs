@@ -11,6 +11,7 @@ mod fingerprint;
 pub mod formats;
 mod instruction_edits;
 pub mod json;
+pub mod last_user_text;
 mod members;
 pub mod meter;
 pub mod prompt_texts;

@@ -1,6 +1,7 @@
 //! The identity of a request: the members that decide its answer, in a form that does not depend on how it was written.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use domain::call::{Format, Surface};
 
@@ -18,19 +19,55 @@ const FORM_BOUND_CONFIG: [&str; 4] =
 
 /// Passes the parts of a request that decide its answer to `visit`, in a fixed order. Members are sorted by name; white
 /// space between tokens, members that are null and members that have their default value are left out.
-pub fn visit(surface: Surface, request: &Request, mut visit: impl FnMut(&[u8])) {
+pub fn visit(surface: Surface, request: &Request, visit: impl FnMut(&[u8])) {
+    visit_members(surface, request, None, visit);
+}
+
+/// As [`visit`], with an empty string in place of the string at `left_out`.
+pub fn visit_without(
+    surface: Surface,
+    request: &Request,
+    left_out: &Range<usize>,
+    visit: impl FnMut(&[u8]),
+) {
+    visit_members(surface, request, Some(left_out), visit);
+}
+
+fn visit_members(
+    surface: Surface,
+    request: &Request,
+    left_out: Option<&Range<usize>>,
+    mut visit: impl FnMut(&[u8]),
+) {
     let body = &request.body;
-    let mut members: Vec<(Cow<'_, [u8]>, &[u8])> =
-        request.object.named(body).map(|(name, member)| (name, &body[member.value.clone()])).collect();
+    let mut members: Vec<(Cow<'_, [u8]>, Cow<'_, [u8]>)> = request
+        .object
+        .named(body)
+        .map(|(name, member)| (name, value_without(body, &member.value, left_out)))
+        .collect();
     members.retain(|(name, value)| {
-        *value != b"null" && !TRANSPORT.contains(&&**name) && !is_default(surface, name, value)
+        **value != *b"null" && !TRANSPORT.contains(&&**name) && !is_default(surface, name, value)
     });
     members.sort_unstable_by(|(one, _), (other, _)| one.cmp(other));
     for (name, value) in members {
         visit(&name);
-        match std::str::from_utf8(value) {
+        match std::str::from_utf8(&value) {
             Ok(text) => visit(json::compact(text).as_bytes()),
-            Err(_) => visit(value),
+            Err(_) => visit(&value),
+        }
+    }
+}
+
+/// The value of a member; if the string that is left out is in it, with an empty one in its place.
+fn value_without<'a>(
+    body: &'a [u8],
+    value: &Range<usize>,
+    left_out: Option<&Range<usize>>,
+) -> Cow<'a, [u8]> {
+    match left_out.filter(|text| value.start <= text.start && text.end <= value.end) {
+        None => Cow::Borrowed(&body[value.clone()]),
+        Some(text) => {
+            Cow::Owned([&body[value.start..text.start], b"\"\"", &body[text.end..value.end]].concat())
         }
     }
 }

@@ -139,12 +139,15 @@ pub struct RoutingOptions {
 }
 
 /// Options of the response cache. A missing one leaves the setting of the gateway.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CacheOptions {
     /// The lifetime of the answers that calls add to the cache, in seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ttl_seconds: Option<u64>,
+    /// The lowest similarity of requests that get each other's answers from the semantic cache, above 0 and up to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub semantic_threshold: Option<f64>,
 }
 
 impl WorkflowPayload {
@@ -158,6 +161,11 @@ impl WorkflowPayload {
         if ttl.is_some_and(|ttl| !(1..=MAX_CACHE_TTL).contains(&ttl)) {
             let message = format!("Answers are cached for 1 to {MAX_CACHE_TTL} seconds.");
             return Err(fault::invalid_parameter("workflow_payload.cache.ttl_seconds", message));
+        }
+        let threshold = self.cache.and_then(|cache| cache.semantic_threshold);
+        if threshold.is_some_and(|threshold| !(threshold > 0.0 && threshold <= 1.0)) {
+            let message = "A threshold is a number above 0 and up to 1.";
+            return Err(fault::invalid_parameter("workflow_payload.cache.semantic_threshold", message));
         }
         let Some(routing) = &self.routing else { return Ok(()) };
         if routing.timeout_ms.is_some_and(|timeout| !(1..=MAX_TIMEOUT_MS).contains(&timeout)) {

@@ -1,0 +1,217 @@
+//! Reads a text into its profile: grammar, question frames, synonyms, then content words with their roles.
+
+use super::{ContentWord, Grammar, Role, TextProfile};
+use crate::lexicon::{LEXICON, Phrase, QuestionKind};
+use crate::tokens::{Token, TokenClass, join_numbers, normalise, tokenise};
+
+/// A token with its key in phrases.
+struct Keyed {
+    key: String,
+    token: Token,
+}
+
+pub fn read(text: &str) -> TextProfile {
+    let text = normalise(text);
+    let tokens = join_numbers(tokenise(&text));
+    let is_shouted = tokens.iter().filter(|t| t.class == TokenClass::Word).all(|t| t.is_acronym);
+    let keyed = keyed(&tokens, is_shouted);
+    let mut profile = TextProfile {
+        numbers: Vec::new(),
+        has_one: tokens.iter().any(|t| t.class == TokenClass::One),
+        symbols: Vec::new(),
+        quoted: quoted(&text),
+        words: Vec::new(),
+        negations: 0,
+        question: None,
+        grammar: grammar(&tokens),
+        compounds: tokens.windows(2).map(|pair| format!("{}{}", pair[0].text, pair[1].text)).collect(),
+    };
+    let mut reader = Reader { profile: &mut profile, role: None, is_shouted };
+    reader.read(&keyed);
+    profile
+}
+
+/// Leaves out determiners. "the us" and "US" are the country.
+fn keyed(tokens: &[Token], is_shouted: bool) -> Vec<Keyed> {
+    let mut all = Vec::with_capacity(tokens.len());
+    for (at, token) in tokens.iter().enumerate() {
+        let mut token = token.clone();
+        let follows_the = at > 0 && tokens[at - 1].is_word("the");
+        if token.is_word("us") && (follows_the || (token.is_acronym && !is_shouted)) {
+            token.text = "usa".to_owned();
+        }
+        let is_word = matches!(token.class, TokenClass::Word | TokenClass::One);
+        let key = if is_word { LEXICON.key(&token.text) } else { Some(token.text.clone()) };
+        if let Some(key) = key {
+            all.push(Keyed { key, token });
+        }
+    }
+    all
+}
+
+/// Texts between double quotation marks or backticks, without capitals and outer punctuation.
+fn quoted(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for mark in ['"', '`'] {
+        let parts: Vec<&str> = text.split(mark).collect();
+        // Parts with odd numbers are inside, if the last mark closes.
+        let inside = parts.iter().skip(1).step_by(2).take(parts.len().saturating_sub(1) / 2);
+        let plain = |part: &&str| part.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
+        found.extend(inside.map(plain).filter(|part| !part.is_empty()));
+    }
+    found.sort();
+    found
+}
+
+fn grammar(tokens: &[Token]) -> Grammar {
+    let mut grammar = Grammar::default();
+    for (at, token) in tokens.iter().enumerate().filter(|(_, t)| t.class == TokenClass::Word) {
+        let next = tokens.get(at + 1).map_or("", |t| t.text.as_str());
+        match token.text.as_str() {
+            "i" | "we" => grammar.first_person = true,
+            "you" => grammar.second_person = true,
+            "my" | "our" | "mine" => grammar.my = true,
+            "your" | "yours" => grammar.your = true,
+            "he" | "him" | "his" => grammar.male = true,
+            "she" | "her" | "hers" => grammar.female = true,
+            "am" => grammar.speaker_is = true,
+            "are" if next == "you" => grammar.listener_is = true,
+            "will" | "shall" => grammar.future = true,
+            "going" if next == "to" => grammar.future = true,
+            "did" | "had" => grammar.past = true,
+            "was" | "were" => (grammar.past, grammar.was) = (true, true),
+            "who" if matches!(next, "did" | "does" | "do") => grammar.asks_for_object = true,
+            word if word.len() > 4 && word.ends_with("ed") => grammar.past = true,
+            word if LEXICON.is_irregular_form(word) && !LEXICON.is_function_word(word) && !word.ends_with('s') => {
+                grammar.past = true;
+            }
+            _ => {}
+        }
+        if matches!(token.text.as_str(), "is" | "are") {
+            grammar.is = true;
+        }
+    }
+    grammar
+}
+
+struct Reader<'a> {
+    profile: &'a mut TextProfile,
+    /// Role of the next content words.
+    role: Option<Role>,
+    is_shouted: bool,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, keyed: &[Keyed]) {
+        let keys: Vec<String> = keyed.iter().map(|k| k.key.clone()).collect();
+        let mut at = 0;
+        let mut at_start = true;
+        while at < keyed.len() {
+            let token = &keyed[at].token;
+            at_start |= token.starts_sentence;
+            if let Some((phrase, used)) = LEXICON.frame_at(&keys[at..]).filter(|_| !self.is_emphatic(token)) {
+                if let Phrase::Question(kind) = phrase {
+                    self.ask(*kind);
+                    at_start = false;
+                }
+                self.role = None;
+                at += used;
+                continue;
+            }
+            if at_start {
+                self.ask_by_auxiliary(&token.text);
+                at_start = token.is_word("and") || token.is_word("so") || token.is_word("but");
+            }
+            at += self.read_word(keyed, &keys, at);
+        }
+    }
+
+    /// Records the first question of the text.
+    fn ask(&mut self, kind: QuestionKind) {
+        self.profile.question.get_or_insert(kind);
+    }
+
+    /// A sentence that starts with an auxiliary asks for yes or no.
+    fn ask_by_auxiliary(&mut self, word: &str) {
+        match word {
+            "can" | "could" | "may" | "might" => self.ask(QuestionKind::Can),
+            "should" | "shall" => self.ask(QuestionKind::Should),
+            "must" => self.ask(QuestionKind::Must),
+            "is" | "are" | "was" | "were" | "am" | "do" | "does" | "did" | "will" | "would" | "has" | "have" | "had" => {
+                self.ask(QuestionKind::Whether);
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether a function word is written as a name: "WHO", "IT" or, inside a sentence, "May" and "Will".
+    fn is_emphatic(&self, token: &Token) -> bool {
+        let is_month = matches!(token.text.as_str(), "may" | "will") && token.is_capitalised && !token.starts_sentence;
+        !self.is_shouted && ((token.is_acronym && token.text.len() > 1) || is_month)
+    }
+
+    /// Reads the token or the synonym at a position and returns its length in tokens.
+    fn read_word(&mut self, keyed: &[Keyed], keys: &[String], at: usize) -> usize {
+        let token = &keyed[at].token;
+        match token.class {
+            TokenClass::Symbol => {
+                self.profile.symbols.push(token.text.clone());
+                return 1;
+            }
+            TokenClass::One => return 1,
+            _ => {}
+        }
+        if let Some((concept, used)) = LEXICON.synonym_at(&keys[at..])
+            && (used > 1 || !self.is_plain_function_word(token))
+        {
+            self.add(concept.to_owned(), token);
+            return used;
+        }
+        if token.class == TokenClass::Number {
+            self.profile.numbers.push(token.text.clone());
+            self.add(token.text.clone(), token);
+        } else if token.class == TokenClass::Identifier {
+            self.add(token.text.clone(), token);
+        } else if is_negation(&token.text) {
+            self.profile.negations += 1;
+        } else if self.is_plain_function_word(token) {
+            self.role = role_of(&token.text);
+        } else {
+            self.add(keyed[at].key.clone(), token);
+        }
+        1
+    }
+
+    fn is_plain_function_word(&self, token: &Token) -> bool {
+        token.class == TokenClass::Word && LEXICON.is_function_word(&token.text) && !self.is_emphatic(token)
+    }
+
+    fn add(&mut self, concept: String, token: &Token) {
+        let is_name = token.class == TokenClass::Identifier
+            || (token.is_capitalised && !token.starts_sentence && !self.is_shouted);
+        let written = token.text.clone();
+        self.profile.words.push(ContentWord { concept, written, is_name, role: self.role });
+    }
+}
+
+fn is_negation(word: &str) -> bool {
+    matches!(
+        word,
+        "not" | "no" | "never" | "without" | "none" | "nobody" | "nothing" | "nowhere" | "neither" | "nor" | "unless"
+    )
+}
+
+fn role_of(preposition: &str) -> Option<Role> {
+    Some(match preposition {
+        "to" | "into" | "onto" | "towards" | "toward" => Role::To,
+        "from" => Role::From,
+        "than" => Role::Than,
+        "by" => Role::By,
+        "in" | "within" | "per" => Role::In,
+        "of" => Role::Of,
+        "about" | "on" | "regarding" | "concerning" => Role::About,
+        "for" => Role::For,
+        "over" => Role::Over,
+        _ => return None,
+    })
+}

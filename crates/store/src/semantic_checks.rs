@@ -1,0 +1,91 @@
+//! Sums of the hits of the semantic cache that were not served, and of their comparisons with new answers.
+
+#[cfg(test)]
+mod tests;
+
+use domain::clock::Timestamp;
+
+use crate::database::{Value, sql};
+use crate::ledger::Conditions;
+use crate::{Ledger, StoreError, UsageFilter};
+
+/// The time that sums cover, in microseconds: a quarter hour, as time zones differ by multiples of it.
+const BUCKET: i64 = 900 * 1_000_000;
+
+/// Hits of the semantic cache, and their comparisons.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SemanticChecks {
+    /// Hits that were not served.
+    pub shadow_hits: i64,
+    /// Hits that were compared with a new answer.
+    pub rechecks: i64,
+    /// Those in which the answers did not agree.
+    pub disagreements: i64,
+}
+
+impl SemanticChecks {
+    pub fn add(&mut self, more: Self) {
+        self.shadow_hits += more.shadow_hits;
+        self.rechecks += more.rechecks;
+        self.disagreements += more.disagreements;
+    }
+
+    /// The estimated share of wrong answers in the hits; `None` without comparisons.
+    pub fn false_hit_rate(&self) -> Option<f64> {
+        (self.rechecks > 0).then(|| self.disagreements as f64 / self.rechecks as f64)
+    }
+}
+
+/// The start of the quarter hour of a time.
+pub fn bucket(at: Timestamp) -> Timestamp {
+    Timestamp(at.micros() - at.micros().rem_euclid(BUCKET))
+}
+
+impl Ledger {
+    /// Adds sums of a bucket and a user path to the stored ones.
+    pub async fn add_semantic_checks(
+        &self,
+        sums: &[(Timestamp, String, SemanticChecks)],
+    ) -> Result<(), StoreError> {
+        const ADD: &str = "INSERT INTO semantic_checks (bucket, user_path, shadow_hits, rechecks, disagreements) \
+             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (bucket, user_path) DO UPDATE SET \
+             shadow_hits = semantic_checks.shadow_hits + excluded.shadow_hits, \
+             rechecks = semantic_checks.rechecks + excluded.rechecks, \
+             disagreements = semantic_checks.disagreements + excluded.disagreements";
+        let database = &self.database;
+        database
+            .limited(async {
+                let mut open = database.begin().await?;
+                for (at, user_path, checks) in sums {
+                    let values = [
+                        Value::from(bucket(*at).micros()),
+                        user_path.into(),
+                        checks.shadow_hits.into(),
+                        checks.rechecks.into(),
+                        checks.disagreements.into(),
+                    ];
+                    open.execute(ADD, &values).await?;
+                }
+                open.commit().await
+            })
+            .await
+    }
+
+    /// The sums over the time range and the user path of a filter.
+    pub async fn semantic_checks(&self, filter: &UsageFilter) -> Result<SemanticChecks, StoreError> {
+        let of_path = UsageFilter {
+            user_path: filter.user_path.clone(),
+            ..UsageFilter::between(filter.from, filter.until)
+        };
+        let conditions = Conditions::new(&of_path);
+        let mut text = "SELECT CAST(COALESCE(SUM(shadow_hits), 0) AS BIGINT), \
+             CAST(COALESCE(SUM(rechecks), 0) AS BIGINT), CAST(COALESCE(SUM(disagreements), 0) AS BIGINT) \
+             FROM semantic_checks WHERE bucket >= $1 AND bucket < $2"
+            .to_owned();
+        let mut values = vec![Value::from(bucket(filter.from).micros()), filter.until.micros().into()];
+        conditions.append(&mut text, &mut values);
+        let rows = self.database.fetch(sql(text), &values).await?;
+        let Some(row) = rows.first() else { return Ok(SemanticChecks::default()) };
+        Ok(SemanticChecks { shadow_hits: row.get(0)?, rechecks: row.get(1)?, disagreements: row.get(2)? })
+    }
+}

@@ -1,0 +1,47 @@
+//! Sums of hits and comparisons on both backends.
+
+use super::*;
+use crate::testing::for_each_backend;
+
+const HOUR: i64 = 3600;
+const START: i64 = 1_799_971_200;
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_seconds(START + second)
+}
+
+fn checks(shadow_hits: i64, rechecks: i64, disagreements: i64) -> SemanticChecks {
+    SemanticChecks { shadow_hits, rechecks, disagreements }
+}
+
+#[tokio::test]
+async fn sums_are_added_and_read_by_time_and_path() {
+    for_each_backend(|store| async move {
+        let ledger = store.ledger();
+        let add = async |second: i64, path: &str, sum| {
+            ledger.add_semantic_checks(&[(at(second), path.into(), sum)]).await.unwrap();
+        };
+        add(10, "/a", checks(1, 1, 0)).await;
+        add(20, "/a", checks(2, 1, 1)).await;
+        add(HOUR, "/a/b", checks(4, 0, 0)).await;
+        add(HOUR, "/ab", checks(8, 8, 8)).await;
+        let sum = async |from: i64, until: i64, path: Option<&str>| {
+            let filter = UsageFilter {
+                user_path: path.map(str::to_owned),
+                ..UsageFilter::between(at(from), at(until))
+            };
+            ledger.semantic_checks(&filter).await.unwrap()
+        };
+        assert_eq!(sum(0, 2 * HOUR, None).await, checks(15, 10, 9));
+        assert_eq!(sum(0, 2 * HOUR, Some("/a")).await, checks(7, 2, 1));
+        assert_eq!(sum(0, HOUR, Some("/")).await, checks(3, 2, 1));
+        assert_eq!(sum(2 * HOUR, 3 * HOUR, None).await, SemanticChecks::default());
+    })
+    .await;
+}
+
+#[test]
+fn a_rate_needs_comparisons() {
+    assert_eq!(checks(5, 0, 0).false_hit_rate(), None);
+    assert_eq!(checks(5, 4, 1).false_hit_rate(), Some(0.25));
+}
