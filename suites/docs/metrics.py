@@ -18,7 +18,8 @@ def families(text):
 
 def served(directory, upstream):
     """The families of a gateway after an answer, a failure and a rejection, with a budget, a guardrail and the cache."""
-    settings = {"GATEWAY_EDITION": "enterprise", "BUDGETS": "/=monthly:500", "RESPONSE_CACHE_ENABLED": "true"}
+    settings = {"GATEWAY_EDITION": "enterprise", "BUDGETS": "/=monthly:500", "RESPONSE_CACHE_ENABLED": "true",
+                "SEMANTIC_CACHE_ENABLED": "true"}
     gateway = rig.Gateway(directory, upstream, **settings)
     try:
         gateway.start(["openai/text", "openai/error-500"])

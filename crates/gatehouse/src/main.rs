@@ -1,6 +1,7 @@
 //! The executable: parses the command line and runs a command, `serve` by default.
 
 mod commands;
+mod embedder;
 mod logging;
 mod master_key;
 mod settings;

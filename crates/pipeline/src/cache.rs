@@ -1,11 +1,19 @@
 //! The response cache step: a call that equals an earlier one gets its answer, and one that equals a call in flight waits
-//! for that. All others are sent, and their answers are added to the cache.
+//! for that; then the answers to similar calls are searched. All others are sent, and their answers are added to the
+//! cache.
 
 mod conversion;
+mod embedding;
 mod form;
+mod headers;
 pub mod key;
+pub mod layers;
 mod preview;
 pub mod request;
+mod semantic;
+mod semantic_request;
+mod similar;
+mod storing;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,27 +25,33 @@ use crate::admission::{Prepared, admit};
 use crate::call::arrival::Arrival;
 use crate::call::cache_use::{CacheDetails, CacheStatus, CacheUse, MissReason};
 use crate::call::receive::Call;
-use crate::delivery::answer_recorder::{AnswerFacts, AnswerRecorder};
+use crate::delivery::answer_recorder::AnswerRecorder;
 use crate::dispatch::{self, Answer};
 use crate::gateway::Gateway;
-use crate::services::recorded_answer::RecordedAnswer;
-use crate::services::response_cache::{
-    CacheKey, CachedAnswer, Claim, Leader, PendingAnswer, ReplayedAnswer, ResponseCache,
-};
+use crate::services::response_cache::{CacheKey, CacheLayer, CachedAnswer, PendingAnswer, ReplayedAnswer};
 
 pub use preview::{CachePreview, preview};
 use request::{CacheRequest, Eligibility};
-
-/// Larger answers are not cached.
-const LARGEST_ANSWER: usize = 4 << 20;
+use semantic::SemanticCall;
+use similar::{Similar, similar};
+use storing::{ClaimedAnswer, ExactEntry, Storing, recorder};
 
 /// The result of a search.
 pub(crate) enum Found {
     Hit(ReplayedAnswer),
     /// The call is sent; its answer is added to the cache if there is a recorder.
     Miss(Option<Box<AnswerRecorder>>),
+    /// The call is sent, and its answer is compared with this one. If it is not admitted, it gets this one.
+    Recheck(Box<ReplayedAnswer>, Box<AnswerRecorder>),
     /// An identical call is in flight, and this one asks for a stream: it can wait with its head sent.
-    InFlight(PendingAnswer, Box<AnswerRecorder>),
+    InFlight(Waiting, Box<AnswerRecorder>),
+}
+
+/// A stream that waits for the answer of an identical call.
+pub(crate) struct Waiting {
+    pending: PendingAnswer,
+    /// Set if the answers to similar calls are searched afterwards.
+    semantic: Option<Arc<SemanticCall>>,
 }
 
 /// Searches the cache for the answer to a call.
@@ -46,52 +60,50 @@ pub(crate) async fn search(
     prepared: &Prepared,
     ticket: &mut Ticket,
 ) -> Result<Found, Fault> {
-    match ticket.gateway().response_cache.clone() {
-        None => Ok(Found::Miss(None)),
+    match ticket.gateway().policy.cache.is_on() {
+        false => Ok(Found::Miss(None)),
         // Boxed, because most calls do not need this future and should not carry its size.
-        Some(cache) => Box::pin(search_in(&cache, arrival, prepared, ticket)).await,
+        true => Box::pin(search_in(arrival, prepared, ticket)).await,
     }
 }
 
-async fn search_in(
-    cache: &Arc<ResponseCache>,
-    arrival: &Arrival,
-    prepared: &Prepared,
-    ticket: &mut Ticket,
-) -> Result<Found, Fault> {
+async fn search_in(arrival: &Arrival, prepared: &Prepared, ticket: &mut Ticket) -> Result<Found, Fault> {
     let Prepared { call, plan, .. } = prepared;
     let request = match request::eligibility(arrival, call, plan.first(), &ticket.context)? {
         Eligibility::Off => return Ok(Found::Miss(None)),
-        Eligibility::Excluded { reason, wants_details } => {
-            let details = wants_details.then(|| CacheDetails::without_key(reason));
+        Eligibility::Excluded { reason, layers, wants_details } => {
+            let details = wants_details.then(|| CacheDetails::without_key(reason, layers.as_str()));
             ticket.cache = CacheUse { status: CacheStatus::Bypass, details: details.map(Box::new) };
             count(ticket);
             return Ok(Found::Miss(None));
         }
         Eligibility::Cacheable(request) => request,
     };
-    let key = request.key(call, ticket.gateway()).await?;
-    let mut storing = Storing { cache: cache.clone(), key, generation: cache.generation(), leader: None };
+    let exact = match ticket.gateway().response_cache.clone().filter(|_| request.exact) {
+        Some(cache) => Some((request.key(call, ticket.gateway()).await?, cache)),
+        None => None,
+    };
+    let semantic = SemanticCall::of(arrival, call, &request, &ticket.context);
+    let key = exact.as_ref().map(|(key, _)| *key);
+    let exact = exact.map(|(key, cache)| ExactEntry::new(cache, key));
+    let mut storing = Storing { exact, semantic: semantic.clone() };
     if !request.reads {
-        ticket.cache = request.outcome(CacheStatus::Bypass, Some(MissReason::Bypass), &key);
+        ticket.cache =
+            request.outcome(CacheStatus::Bypass, MissReason::Bypass, key.as_ref(), semantic.as_deref());
         count(ticket);
         return Ok(Found::Miss(Some(recorder(storing, request, ticket))));
     }
-    ticket.cache = request.outcome(CacheStatus::Miss, Some(MissReason::NotFound), &key);
-    let answer = match cache.claim(key, ticket.context.now()) {
-        Claim::Found(answer) => Some(answer),
-        Claim::Leader { leader, expired } => {
-            storing.leader = Some(leader);
-            if expired {
-                ticket.cache.set_reason(MissReason::Expired);
-            }
-            None
-        }
+    let reason = request.not_compared.unwrap_or(MissReason::NotFound);
+    ticket.cache = request.outcome(CacheStatus::Miss, reason, key.as_ref(), semantic.as_deref());
+    let answer = match storing.claim(ticket) {
+        ClaimedAnswer::None => None,
+        ClaimedAnswer::Found(answer) => Some(answer),
         // A large call is admitted on a worker thread, which the stream of a waiting call cannot do.
-        Claim::InFlight(pending) if call.stream && !call.is_large() => {
-            return Ok(Found::InFlight(pending, recorder(storing, request, ticket)));
+        ClaimedAnswer::InFlight(pending) if call.stream && !call.is_large() => {
+            let waiting = Waiting { pending, semantic };
+            return Ok(Found::InFlight(waiting, recorder(storing, request, ticket)));
         }
-        Claim::InFlight(pending) => {
+        ClaimedAnswer::InFlight(pending) => {
             let limit = ticket.context.policy().call_timeout([]);
             wait(pending, limit, ticket).await
         }
@@ -99,8 +111,34 @@ async fn search_in(
     if let Some(replayed) = replayed(answer, call, ticket).await? {
         return Ok(Found::Hit(replayed));
     }
-    record_miss(ticket);
-    Ok(Found::Miss(Some(recorder(storing, request, ticket))))
+    let draw = arrival.request_id.number();
+    match similar(semantic.as_ref(), draw, call, ticket).await? {
+        Similar::None => {
+            record_miss(ticket);
+            Ok(Found::Miss(Some(recorder(storing, request, ticket))))
+        }
+        Similar::Served(answer) => Ok(Found::Hit(answer)),
+        Similar::Rechecked(answer) => {
+            Ok(Found::Recheck(Box::new(answer), recorder(storing, request, ticket)))
+        }
+    }
+}
+
+/// Decides a call whose hit is compared with a new answer: `spare` is the cached one. It is served if the call is not
+/// admitted, for example because a budget has no room.
+pub(crate) fn settle_recheck(
+    spare: Option<Box<ReplayedAnswer>>,
+    is_admitted: bool,
+    ticket: &mut Ticket,
+) -> Option<Box<ReplayedAnswer>> {
+    let spare = spare?;
+    if is_admitted {
+        record_miss(ticket);
+        return None;
+    }
+    ticket.cache.hit(spare.layer);
+    count(ticket);
+    Some(spare)
 }
 
 /// Waits for the answer of the call in flight. Without one in time, the call is sent by itself.
@@ -119,9 +157,9 @@ async fn replayed(
     ticket: &mut Ticket,
 ) -> Result<Option<ReplayedAnswer>, Fault> {
     let Some(cached) = cached else { return Ok(None) };
-    let replayed = form::replayed(cached, call, &ticket.context).await?;
+    let replayed = form::replayed(cached, CacheLayer::Exact, call, &ticket.context).await?;
     if replayed.is_some() {
-        ticket.cache.hit();
+        ticket.cache.hit(CacheLayer::Exact);
         count(ticket);
     }
     Ok(replayed)
@@ -141,7 +179,7 @@ fn count(ticket: &Ticket) {
 /// meanwhile. It waits no longer than for the first event of a provider: a call in flight whose client reads slowly may
 /// take much longer.
 pub(crate) async fn follow(
-    pending: PendingAnswer,
+    Waiting { pending, semantic }: Waiting,
     gateway: Arc<Gateway>,
     draw: u64,
     prepared: Prepared,
@@ -154,8 +192,20 @@ pub(crate) async fn follow(
         Ok(Some(replayed)) => return (ticket, Ok(Answer::Replayed(Box::new(replayed)))),
         Err(fault) => return (ticket, Err(fault)),
     }
-    record_miss(&mut ticket);
-    match admit(&gateway, draw, prepared, &mut ticket) {
+    let spare = match similar(semantic.as_ref(), draw, &prepared.call, &mut ticket).await {
+        Ok(Similar::None) => {
+            record_miss(&mut ticket);
+            None
+        }
+        Ok(Similar::Served(answer)) => return (ticket, Ok(Answer::Replayed(Box::new(answer)))),
+        Ok(Similar::Rechecked(answer)) => Some(Box::new(answer)),
+        Err(fault) => return (ticket, Err(fault)),
+    };
+    let admitted = admit(&gateway, draw, prepared, &mut ticket);
+    if let Some(answer) = settle_recheck(spare, admitted.is_ok(), &mut ticket) {
+        return (ticket, Ok(Answer::Replayed(answer)));
+    }
+    match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             dispatch::dispatch(call, plan, reservation, ticket).await
         }
@@ -163,62 +213,23 @@ pub(crate) async fn follow(
     }
 }
 
-/// The entry that the answer of a call is added to.
-struct Storing {
-    cache: Arc<ResponseCache>,
-    key: CacheKey,
-    /// The state of the cache when the call was made: an answer from before a purge is not added after it.
-    generation: u64,
-    /// Set if identical calls wait for the answer.
-    leader: Option<Leader>,
-}
-
-/// The recorder that adds the answer of a call to the cache.
-fn recorder(storing: Storing, request: Box<CacheRequest>, ticket: &Ticket) -> Box<AnswerRecorder> {
-    let gateway = ticket.gateway().clone();
-    let user_path = ticket.context.owner().user_path.clone();
-    Box::new(AnswerRecorder::new(LARGEST_ANSWER, move |answer, facts| {
-        let Some(answer) = answer.filter(|_| request.may_store(facts)) else { return };
-        let cached = request.cached(answer, facts, user_path, gateway.clock.tick());
-        let Storing { cache, key, generation, leader } = storing;
-        match leader {
-            Some(leader) => leader.answer(cached, generation),
-            None => cache.insert(key, Arc::new(cached), generation),
-        }
-    }))
-}
-
 impl CacheRequest {
-    /// Whether an answer is that of the request alone: all of it from the target that was asked first, inspected by its
-    /// guardrails, and not shortened to fit a budget.
-    fn may_store(&self, facts: &AnswerFacts<'_>) -> bool {
-        let is_first = facts.target.is_some_and(|target| *target == self.target);
-        is_first && !facts.is_resumed && !facts.is_clamped && !facts.is_uninspected && !facts.is_from_cache
-    }
-
-    fn cached(
-        &self,
-        answer: RecordedAnswer,
-        facts: &AnswerFacts<'_>,
-        user_path: String,
-        now: Duration,
-    ) -> CachedAnswer {
-        CachedAnswer {
-            answer,
-            is_stream: self.streams,
-            includes_usage: self.includes_usage,
-            response_id: facts.response_id.map(str::to_owned),
-            usage: facts.usage.cloned(),
-            cost: facts.cost,
-            user_path,
-            expires_at: now + self.ttl,
-        }
-    }
-
     /// The use of the cache, with details if the client asked for them.
-    fn outcome(&self, status: CacheStatus, miss_reason: Option<MissReason>, key: &CacheKey) -> CacheUse {
+    fn outcome(
+        &self,
+        status: CacheStatus,
+        reason: MissReason,
+        key: Option<&CacheKey>,
+        semantic: Option<&SemanticCall>,
+    ) -> CacheUse {
         let details = self.wants_details.then(|| {
-            Box::new(CacheDetails { miss_reason, key: key::hex(key), ttl_seconds: self.ttl.as_secs() })
+            Box::new(CacheDetails {
+                miss_reason: Some(reason),
+                layers: self.layers().as_str(),
+                key: key.map(key::hex).unwrap_or_default(),
+                ttl_seconds: self.ttl.as_secs(),
+                semantic: semantic.map(SemanticCall::details),
+            })
         });
         CacheUse { status, details }
     }

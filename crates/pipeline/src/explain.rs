@@ -22,7 +22,6 @@ use crate::budgets::BudgetScope;
 use crate::cache::CachePreview;
 use crate::call::arrival::{self, Arrival};
 use crate::call::authenticate;
-use crate::call::cache_use::CacheStatus;
 use crate::call::context::CallContext;
 use crate::call::effective_policy::EffectivePolicy;
 use crate::call::receive::{self, Call};
@@ -41,8 +40,8 @@ use crate::{budgets, cache, rate_limit, responses};
 pub use caller_limits::limits_and_budgets;
 pub use view::{
     BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, ExplainedCache, ExplainedGuardrails,
-    ExplainedWorkflow, Explanation, LimitView, PrincipalView, Refusal, RequestView, Resolution,
-    UpstreamRequest,
+    ExplainedSemanticCache, ExplainedWorkflow, Explanation, LimitView, PrincipalView, Refusal, RequestView,
+    Resolution, UpstreamRequest,
 };
 
 /// A request to be explained.
@@ -176,8 +175,9 @@ impl Explainer<'_> {
         }
         let mut ranked = resolved.with_options(&policy.routing, policy.features.fallback).ranked(&selection);
         let first = ranked.first().map(|candidate| &candidate.choice);
-        let cached = self.preview_cache(&call, first, &context)?;
-        let is_hit = cached.as_ref().is_some_and(|cached| cached.status == CacheStatus::HitExact);
+        let cached = self.preview_cache(&call, first, &context).await?;
+        let is_hit = cached.as_ref().is_some_and(|cached| cached.status.is_hit());
+        let is_recheck = cached.as_ref().is_some_and(CachePreview::is_recheck);
         // Entries belong to callers: others may not learn what is in the cache.
         explanation.cache = cached.filter(|_| self.confided).map(into_view::cache);
         if is_hit && self.confided {
@@ -190,18 +190,24 @@ impl Explainer<'_> {
         self.dry_run(&call, &plan, &ranked, &context, &selection, explanation);
         explanation.estimated_cost = Some(into_view::cost(&reservation));
         match unaffordable.or(tokens_refused) {
+            // Without room for a new answer, the cached one is not compared but served.
+            Some(_) if is_recheck => {
+                clear_decision(explanation);
+                explanation.cache.iter_mut().for_each(into_view::serve_recheck);
+                Ok(())
+            }
             Some(fault) => Err(refused(fault, explanation)),
             None => Ok(()),
         }
     }
 
-    fn preview_cache(
+    async fn preview_cache(
         &self,
         call: &Call,
         first: Option<&Arc<Deployment>>,
         context: &CallContext,
     ) -> Result<Option<CachePreview>, Fault> {
-        if self.is_replay { Ok(None) } else { cache::preview(self.arrival, call, first, context) }
+        if self.is_replay { Ok(None) } else { cache::preview(self.arrival, call, first, context).await }
     }
 
     /// Runs the guardrails of the request. Returns the call as they change it.
@@ -368,7 +374,11 @@ fn plan_of(ranked: &[Ranked<Arc<Deployment>>]) -> Plan {
 
 /// Clears the decision: a call that a limit or a budget refuses is sent to no target.
 fn refused(fault: Fault, explanation: &mut Explanation) -> Stop {
+    clear_decision(explanation);
+    Stop::Call(fault)
+}
+
+fn clear_decision(explanation: &mut Explanation) {
     explanation.decision = Decision::default();
     explanation.upstream_request = None;
-    Stop::Call(fault)
 }

@@ -3,9 +3,13 @@
 pub mod background;
 pub mod metrics_page;
 
+use std::net::IpAddr;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
+use bytes::Bytes;
+use domain::call::Surface;
 use domain::capability::{Capabilities, Capability};
 use domain::clock::Clock;
 use domain::fault::Fault;
@@ -13,6 +17,7 @@ use domain::ids::Entropy;
 use domain::money::Nanos;
 use domain::resources::workflow::WorkflowFeatures;
 use egress::{Egress, Trust};
+use http::HeaderMap;
 use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
@@ -31,8 +36,23 @@ use crate::services::prompt_affinity::PromptAffinity;
 use crate::services::reasoning_state::ReasoningStateCache;
 use crate::services::response_cache::ResponseCache;
 use crate::services::retry_budget::{HedgeBudget, RetryBudget};
+use crate::services::semantic_cache::SemanticCache;
 use crate::services::traces::Traces;
 use crate::snapshot::Snapshot;
+
+/// A call that the gateway makes on behalf of a caller.
+pub struct InternalCall {
+    /// The credential of the caller, its user path and its run.
+    pub headers: HeaderMap,
+    pub client_ip: Option<IpAddr>,
+    pub endpoint: &'static str,
+    pub surface: Surface,
+    pub body: Bytes,
+}
+
+/// Sends an internal call; the result is the body of its answer.
+pub type SendInternal =
+    fn(Arc<Gateway>, InternalCall) -> Pin<Box<dyn Future<Output = Result<Bytes, Fault>> + Send>>;
 
 pub struct Gateway {
     pub clock: Arc<dyn Clock>,
@@ -62,6 +82,10 @@ pub struct Gateway {
     pub idempotency: Idempotency,
     /// `None` if the response cache is off.
     pub response_cache: Option<Arc<ResponseCache>>,
+    /// `None` if the semantic cache is off.
+    pub semantic_cache: Option<Arc<SemanticCache>>,
+    /// Makes a call on behalf of a caller. A function, because the steps of a call are above this module.
+    pub send_internal: SendInternal,
     pub prompt_affinity: PromptAffinity,
     pub body_work: BodyWork,
     /// Limits the audit entries of callers without a valid key.

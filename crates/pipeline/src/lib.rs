@@ -14,6 +14,7 @@ pub mod gateway;
 pub mod guardrail_webhook;
 pub mod guardrails;
 mod inspect;
+pub mod internal_call;
 pub mod passthrough;
 pub mod policy;
 mod prepare;
@@ -70,9 +71,14 @@ where
         Ok(prepared) => prepared,
         Err(fault) => return Err(ticket.refuse(fault)),
     };
+    let mut spare = None;
     let recorder = match cache::search(&arrival, &prepared, &mut ticket).await {
         Ok(Found::Hit(answer)) => return Ok(replay::reply(ticket, answer, recorder).await),
         Ok(Found::Miss(cached)) => AnswerRecorder::join(recorder, cached),
+        Ok(Found::Recheck(answer, cached)) => {
+            spare = Some(answer);
+            AnswerRecorder::join(recorder, Some(cached))
+        }
         Ok(Found::InFlight(pending, cached)) => {
             let recorder = AnswerRecorder::join(recorder, Some(cached));
             let (early, draw) = (EarlyReply::of(&ticket), arrival.request_id.number());
@@ -82,7 +88,10 @@ where
         }
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    let (ticket, admitted) = admit_sized(gateway, &arrival, prepared, ticket).await?;
+    let (mut ticket, admitted) = admit_sized(gateway, &arrival, prepared, ticket).await?;
+    if let Some(answer) = cache::settle_recheck(spare, admitted.is_ok(), &mut ticket) {
+        return Ok(replay::reply(ticket, *answer, recorder).await);
+    }
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let (streams, holds_answer) = (call.stream, call.holds_answer);

@@ -5,10 +5,13 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use domain::resources::workflow::WorkflowFeatures;
+use store::SemanticEntries;
 pub use wire::codec::PromptCacheMode;
 
 use crate::services::audit;
+use crate::services::embedder::Embedder;
 use crate::services::response_cache::ResponseCache;
+use crate::services::semantic_cache::{SemanticCache, SemanticLimits};
 
 /// The settings that apply to calls: limits on size and time, and switches.
 #[derive(Clone, Debug)]
@@ -112,7 +115,7 @@ impl Policy {
     /// The features that are on for the gateway.
     pub fn features(&self) -> WorkflowFeatures {
         WorkflowFeatures {
-            cache: self.cache.enabled,
+            cache: self.cache.is_on(),
             audit: self.audit.enabled,
             usage: self.accounting,
             budget: true,
@@ -128,14 +131,16 @@ impl Policy {
 }
 
 /// Response cache settings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CachePolicy {
+    /// Whether identical calls are answered from the cache.
     pub enabled: bool,
     /// The lifetime of cached answers.
     pub ttl: Duration,
     pub scope: CacheScope,
-    /// The most bytes of all cached answers together.
+    /// The most bytes of all cached answers together; the semantic cache has as many of its own.
     pub max_bytes: u64,
+    pub semantic: SemanticPolicy,
 }
 
 impl Default for CachePolicy {
@@ -145,14 +150,80 @@ impl Default for CachePolicy {
             ttl: Duration::from_secs(3600),
             scope: CacheScope::default(),
             max_bytes: 64 * 1024 * 1024,
+            semantic: SemanticPolicy::default(),
         }
     }
 }
 
 impl CachePolicy {
-    /// The cache; `None` if it is off.
+    /// Whether one of the two layers is on.
+    pub fn is_on(&self) -> bool {
+        self.enabled || self.semantic.enabled
+    }
+
+    /// The cache for identical calls; `None` if it is off.
     pub fn open(&self) -> Option<Arc<ResponseCache>> {
         self.enabled.then(|| Arc::new(ResponseCache::new(self.max_bytes)))
+    }
+
+    /// The cache for similar calls; `None` if it is off. Without storage, its entries end with the process.
+    pub fn open_semantic(
+        &self,
+        embedder: Embedder,
+        storage: Option<SemanticEntries>,
+    ) -> Option<Arc<SemanticCache>> {
+        let SemanticPolicy { enabled, max_entries, .. } = self.semantic;
+        let limits = SemanticLimits { max_entries, max_bytes: self.max_bytes };
+        enabled.then(|| Arc::new(SemanticCache::new(limits, embedder, storage)))
+    }
+}
+
+/// Settings of the semantic cache.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SemanticPolicy {
+    /// Whether similar calls are compared.
+    pub enabled: bool,
+    pub mode: SemanticMode,
+    /// The lowest similarity of calls that get each other's answers.
+    pub threshold: f64,
+    /// The lifetime of answers.
+    pub ttl: Duration,
+    /// The share of served hits that is compared with a new answer.
+    pub recheck: f64,
+    /// The lowest share of words that calls have in common; 0 demands none.
+    pub prompt_similarity: f64,
+    pub max_entries: usize,
+}
+
+impl Default for SemanticPolicy {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            mode: SemanticMode::default(),
+            threshold: 0.95,
+            ttl: Duration::from_secs(3600),
+            recheck: 0.01,
+            prompt_similarity: 0.0,
+            max_entries: 10_000,
+        }
+    }
+}
+
+/// The use of answers to similar calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SemanticMode {
+    /// They are recorded and compared, and not served.
+    #[default]
+    Shadow,
+    Serve,
+}
+
+impl SemanticMode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Shadow => "shadow",
+            Self::Serve => "serve",
+        }
     }
 }
 

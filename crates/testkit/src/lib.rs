@@ -1,5 +1,5 @@
 //! Test support: a scripted upstream that keeps its own bill, a manual clock, seeded randomness, complete
-//! receipts. A development dependency only.
+//! receipts, vectors of texts. A development dependency only.
 
 #![expect(clippy::expect_used, reason = "a test rig that cannot be set up stops the test at once")]
 
@@ -7,6 +7,7 @@ mod clock;
 mod entropy;
 mod receipt;
 mod upstream;
+mod word_vector;
 
 pub use clock::{ManualClock, SystemClock};
 pub use entropy::SeededEntropy;
@@ -15,3 +16,4 @@ pub use upstream::{
     Answer, BillLine, Billed, FaultScript, RESUMABLE_TEXT, Recorded, Step, TEXT_BEFORE_CALLS, TlsIdentity,
     Upstream,
 };
+pub use word_vector::word_vector;

@@ -58,9 +58,8 @@ pub fn find(surface: Surface, request: &Request) -> Option<LastUserText> {
 /// Whether all turns have texts alone.
 fn is_text_only(surface: Surface, Request { body, object, .. }: &Request) -> bool {
     let texts = request_texts(surface, body, object);
-    let is_text = |part: &TextPart| {
-        part.role != Role::Tool && matches!(part.kind, TextKind::Text | TextKind::Signed)
-    };
+    let is_text =
+        |part: &TextPart| part.role != Role::Tool && matches!(part.kind, TextKind::Text | TextKind::Signed);
     !texts.has_unreadable_parts && texts.parts.iter().all(is_text)
 }
 

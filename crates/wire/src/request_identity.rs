@@ -24,12 +24,7 @@ pub fn visit(surface: Surface, request: &Request, visit: impl FnMut(&[u8])) {
 }
 
 /// As [`visit`], with an empty string in place of the string at `left_out`.
-pub fn visit_without(
-    surface: Surface,
-    request: &Request,
-    left_out: &Range<usize>,
-    visit: impl FnMut(&[u8]),
-) {
+pub fn visit_without(surface: Surface, request: &Request, left_out: &Range<usize>, visit: impl FnMut(&[u8])) {
     visit_members(surface, request, Some(left_out), visit);
 }
 
@@ -59,11 +54,7 @@ fn visit_members(
 }
 
 /// The value of a member; if the string that is left out is in it, with an empty one in its place.
-fn value_without<'a>(
-    body: &'a [u8],
-    value: &Range<usize>,
-    left_out: Option<&Range<usize>>,
-) -> Cow<'a, [u8]> {
+fn value_without<'a>(body: &'a [u8], value: &Range<usize>, left_out: Option<&Range<usize>>) -> Cow<'a, [u8]> {
     match left_out.filter(|text| value.start <= text.start && text.end <= value.end) {
         None => Cow::Borrowed(&body[value.clone()]),
         Some(text) => {

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use domain::resources::provider::Provider;
 
+use crate::embedder;
 use crate::master_key;
 use crate::settings::{self, Demo, SettingSource, Settings, SettingsFault, StorageType};
 
@@ -49,7 +50,8 @@ pub fn listing(faults: &[SettingsFault]) -> String {
 /// useful.
 pub fn ineffective(settings: &Settings) -> Vec<SettingsFault> {
     let enabled = settings.providers.iter().map(|(provider, _)| provider).filter(|provider| provider.enabled);
-    settings.without_effect().into_iter().chain(enabled.filter_map(incomplete)).collect()
+    let faults = settings.without_effect().into_iter().chain(enabled.filter_map(incomplete));
+    faults.chain(embedder::missing(settings)).collect()
 }
 
 /// A fault if a provider lacks a value that its type requires.
@@ -189,6 +191,20 @@ mod tests {
         assert!(
             !unknown.valid && unknown.text.contains("names 'budgets', which is none of advancedBudgets, ")
         );
+    }
+
+    #[test]
+    fn a_semantic_cache_without_an_embedder_is_a_fault() {
+        let on = ("SEMANTIC_CACHE_ENABLED", "true");
+        let report = run_with(&[on, ("DATA_DIR", "nowhere")], "");
+        assert!(!report.valid);
+        for needed in ["SEMANTIC_CACHE_ENABLED", "nowhere/models/encoder.model", "gatehouse models import"] {
+            assert!(report.text.contains(needed), "{}", report.text);
+        }
+        assert!(run_with(&[on, ("SEMANTIC_CACHE_EMBEDDER", "openai/text-embedding-3-small")], "").valid);
+        let wrong = run_with(&[("SEMANTIC_CACHE_THRESHOLD", "0"), ("SEMANTIC_CACHE_MODE", "on")], "");
+        assert!(!wrong.valid && wrong.text.contains("shadow or serve"), "{}", wrong.text);
+        assert!(wrong.text.contains("must be above 0"), "{}", wrong.text);
     }
 
     #[test]

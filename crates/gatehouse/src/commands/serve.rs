@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::gateway::Gateway;
+use pipeline::gateway::{Gateway, background};
 use pipeline::responses::background as background_responses;
 use server::Workers;
 use store::Store;
@@ -88,6 +88,7 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     let (stop_draining, drained) = watch::channel(false);
     assembled.gateway.tasks.spawn(assembled.gateway.responses.clone().run(drained.clone()));
     assembled.gateway.tasks.spawn(assembled.gateway.idempotency.clone().run(drained.clone()));
+    assembled.gateway.tasks.spawn(assembled.store.semantic_entries().clone().run(drained.clone()));
     assembled.gateway.tasks.spawn(background_responses::run(assembled.gateway.clone(), drained.clone()));
     assembled.gateway.tasks.spawn(assembled.drainer.run(drained));
     let mut background = assembled.background;
@@ -113,6 +114,7 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
         assembled.gateway.journal.retire(&assembled.store).await;
     }
     assembled.gateway.key_uses.write(&assembled.store).await;
+    background::write_semantic_checks(&assembled.gateway, &assembled.store).await;
     compact_last(&assembled.store).await;
     assembled.store.close().await;
     drop(workers);

@@ -22,6 +22,21 @@ impl Value for CacheScope {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SemanticMode(pub policy::SemanticMode);
+
+impl Value for SemanticMode {
+    const KIND: &'static str = "shadow or serve";
+
+    fn parse(text: &str) -> Option<Self> {
+        Some(Self(match text.to_ascii_lowercase().as_str() {
+            "shadow" => policy::SemanticMode::Shadow,
+            "serve" => policy::SemanticMode::Serve,
+            _ => return None,
+        }))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PromptCacheMode(pub policy::PromptCacheMode);
 
 impl Value for PromptCacheMode {

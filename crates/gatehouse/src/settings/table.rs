@@ -8,15 +8,15 @@ use domain::resources::provider::{Provider, ProviderSource};
 use domain::secret::Secret;
 use server::FileResources;
 
-use super::cache::{CacheScope, PromptCacheMode};
+use super::cache::{CacheScope, PromptCacheMode, SemanticMode};
 use super::declare::declare;
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
 use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, PassthroughUnmetered, StorageType,
-    UnpricedPolicy, UrlPath, Value, between, host, http_url, log_level, networks, not_root, origins,
-    otlp_headers, positive, postgres_url, resource_attributes,
+    UnpricedPolicy, UrlPath, Value, above_zero, between, host, http_url, log_level, networks, not_root,
+    origins, otlp_headers, positive, postgres_url, resource_attributes,
 };
 use super::{Section, Setting, SettingOrigin};
 
@@ -269,6 +269,29 @@ declare! {
         /// Most memory for cached answers. The answers that were not used for the longest time are removed first.
         max_bytes: ByteSize = "cache.max_bytes", "RESPONSE_CACHE_MAX_BYTES", "64M",
             |size| between(size.0, 1 << 20, 1 << 40, "must be from 1M to 1024G");
+    }
+
+    /// Cached answers to similar calls.
+    semantic_cache: SemanticCacheSettings {
+        /// Compare calls that differ in their last text with earlier ones, by the meaning of that text.
+        enabled: bool = "semantic_cache.enabled", "SEMANTIC_CACHE_ENABLED", "false";
+        /// shadow: find and compare answers to similar calls, and send all calls; serve: answer with them.
+        mode: SemanticMode = "semantic_cache.mode", "SEMANTIC_CACHE_MODE", "shadow";
+        /// The lowest similarity (cosine) of calls that get each other's answers, above 0 and up to 1.
+        threshold: Share = "semantic_cache.threshold", "SEMANTIC_CACHE_THRESHOLD", "0.95",
+            |share| above_zero(share.0);
+        /// The lowest share of words that such calls have in common; 0 demands none.
+        prompt_similarity: Share = "semantic_cache.prompt_similarity", "SEMANTIC_CACHE_PROMPT_SIMILARITY", "0";
+        /// Time that these answers are cached.
+        ttl: Duration = "semantic_cache.ttl", "SEMANTIC_CACHE_TTL", "1h", positive;
+        /// The share of served answers that is compared with a new one, to estimate how many are wrong.
+        recheck: Share = "semantic_cache.recheck", "SEMANTIC_CACHE_RECHECK", "0.01";
+        /// local: the weights that `gatehouse models import` has imported; or the selector of a provider's embedding
+        /// model, such as openai/text-embedding-3-small.
+        embedder: String = "semantic_cache.embedder", "SEMANTIC_CACHE_EMBEDDER", "local";
+        /// Most answers. Those that were not used for the longest time are removed first.
+        max_entries: u32 = "semantic_cache.max_entries", "SEMANTIC_CACHE_MAX_ENTRIES", "10000",
+            |count| between(u64::from(*count), 1, 1_000_000, "must be from 1 to 1000000");
     }
 
     /// Prompt caches of providers.

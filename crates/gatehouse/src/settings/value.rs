@@ -260,6 +260,10 @@ pub fn between(number: u64, min: u64, max: u64, otherwise: &'static str) -> Verd
     require((min..=max).contains(&number), otherwise)
 }
 
+pub fn above_zero(number: f64) -> Verdict {
+    require(number > 0.0, "must be above 0")
+}
+
 pub fn positive(duration: &Duration) -> Verdict {
     require(!duration.is_zero(), "must be longer than 0")
 }

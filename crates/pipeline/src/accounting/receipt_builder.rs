@@ -23,6 +23,7 @@ use crate::budgets::BudgetScope;
 use crate::call::receive::Call;
 use crate::routing::names::Names;
 use crate::routing::routes::Deployment;
+use crate::services::response_cache::CacheLayer;
 use crate::services::traces::{self, CallTrace, TraceHeaders};
 
 /// The receipt of a call in flight, and the facts that it is completed from.
@@ -232,11 +233,17 @@ impl ReceiptBuilder {
     }
 
     /// Records the answer of an earlier call. It has the usage of that call, and costs nothing.
-    pub fn answered_from_cache(&mut self, target: &Target, usage: Usage, saved: Option<Nanos>) {
+    pub fn answered_from_cache(
+        &mut self,
+        layer: CacheLayer,
+        target: &Target,
+        usage: Usage,
+        saved: Option<Nanos>,
+    ) {
         self.served_by(&target.provider_type, &target.instance, &target.model);
         self.usage = Some(usage);
         self.edit(|receipt| {
-            receipt.cache_type = "exact".to_owned();
+            receipt.cache_type = layer.as_str().to_owned();
             receipt.saved_cost = saved;
         });
     }

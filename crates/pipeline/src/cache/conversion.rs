@@ -7,7 +7,7 @@ use bytes::Bytes;
 use domain::call::Format;
 use domain::canon::{Collector, Content, Reply};
 use domain::fault::Fault;
-use wire::codec::{Decoding, Rendering};
+use wire::codec::{Decoding, IdGenerator, Rendering};
 use wire::sse::Splitter;
 use wire::{answer_form, formats, tool_ids};
 
@@ -16,16 +16,12 @@ use crate::services::response_cache::CachedAnswer;
 
 /// Reads a recorded answer; `None` if something of it would be lost. The usage that its client did not ask for is added:
 /// a document always has it.
-pub fn read(cached: &CachedAnswer, format: Format, mut decoding: Decoding) -> Option<Reply> {
+pub fn read(cached: &CachedAnswer, format: Format, decoding: Decoding) -> Option<Reply> {
     let body = cached.answer.body();
     if answer_form::is_bound(format, body) {
         return None;
     }
-    let read = match cached.is_stream {
-        true => read_stream(body, format, decoding),
-        false => formats::upstream(format).decode(body, &mut decoding),
-    };
-    let mut reply = read.ok()?;
+    let mut reply = decode(cached, format, decoding)?;
     if reply.usage.is_none() {
         reply.usage.clone_from(&cached.usage);
     }
@@ -35,6 +31,27 @@ pub fn read(cached: &CachedAnswer, format: Format, mut decoding: Decoding) -> Op
         }
     }
     Some(reply)
+}
+
+/// The texts of a recorded answer, without its reasoning; `None` if it cannot be read.
+pub fn text(cached: &CachedAnswer, format: Format) -> Option<String> {
+    let target = cached.answer.target();
+    let (provider, model, ids) = (target.instance, target.model, IdGenerator::new(""));
+    let reply = decode(cached, format, Decoding { provider, model, schema_tool: None, ids })?;
+    let texts = reply.parts.into_iter().filter_map(|part| match part.content {
+        Content::Text(text) => Some(text),
+        _ => None,
+    });
+    Some(texts.collect::<Vec<_>>().join("\n"))
+}
+
+fn decode(cached: &CachedAnswer, format: Format, mut decoding: Decoding) -> Option<Reply> {
+    let body = cached.answer.body();
+    let read = match cached.is_stream {
+        true => read_stream(body, format, decoding),
+        false => formats::upstream(format).decode(body, &mut decoding),
+    };
+    read.ok()
 }
 
 fn read_stream(body: &Bytes, format: Format, decoding: Decoding) -> Result<Reply, Fault> {

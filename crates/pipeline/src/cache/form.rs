@@ -11,18 +11,19 @@ use wire::codec::{Decoding, EchoedRequest, IdGenerator, Rendering};
 use super::conversion;
 use crate::call::context::CallContext;
 use crate::call::receive::Call;
-use crate::services::response_cache::{CachedAnswer, ReplayedAnswer};
+use crate::services::response_cache::{CacheLayer, CachedAnswer, ReplayedAnswer};
 
 /// A cached answer in the form that a call asks for; `None` if it cannot be sent in that.
 pub async fn replayed(
     cached: Arc<CachedAnswer>,
+    layer: CacheLayer,
     call: &Call,
     context: &CallContext,
 ) -> Result<Option<ReplayedAnswer>, Fault> {
     let (form, source) = (Form::of(call, context), cached.clone());
     let size = cached.answer.body().len();
     let body = context.gateway().with_bytes(size, move || form.body(&source)).await?;
-    Ok(body.map(|body| ReplayedAnswer { cached, body, streams: call.stream }))
+    Ok(body.map(|body| ReplayedAnswer { cached, layer, body, streams: call.stream }))
 }
 
 /// Whether a cached answer can be sent in the form that a call asks for.

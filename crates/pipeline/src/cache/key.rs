@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::ops::Range;
+
 use domain::call::Surface;
 use http::{HeaderName, HeaderValue};
 use sha2::{Digest as _, Sha256};
@@ -17,6 +19,7 @@ use crate::services::response_cache::CacheKey;
 
 /// Changed whenever the meaning of a part changes.
 const VERSION: &[u8] = b"exact 1";
+const SEMANTIC_VERSION: &[u8] = b"semantic 1";
 
 /// The parts of a key besides the request.
 #[derive(Clone, Debug)]
@@ -83,30 +86,32 @@ impl Origin {
 /// The key of a request. `echoed` is the request as it was before guardrails changed it, if its answer repeats parts of
 /// it.
 pub fn key(parts: &KeyParts, request: &Request, echoed: Option<&Request>) -> CacheKey {
-    let mut hasher = Hasher(Sha256::new());
-    hasher.add(VERSION);
-    let Sharing { scope, tenant, owner } = &parts.sharing;
-    let Origin { instance, address, model } = &parts.origin;
-    // Not the name of the surface, which Gemini's embeddings and OpenAI's have in common.
-    let surface = format!("{:?}", parts.surface);
-    for text in [scope, &**tenant, owner, &surface, &parts.requested_model, instance, address, model] {
-        hasher.add(text.as_bytes());
-    }
-    hasher.count(parts.forwarded.len());
-    for (name, value) in &parts.forwarded {
-        hasher.add(name.as_str().as_bytes());
-        hasher.add(value.as_bytes());
-    }
-    hasher.count(parts.guardrails.len());
-    parts.guardrails.iter().for_each(|text| hasher.add(text.as_bytes()));
-    let form = parts.form.map(|(streams, includes_usage)| [u8::from(streams), u8::from(includes_usage)]);
-    hasher.add(form.as_ref().map_or(b"any", |form| &form[..]));
+    let mut hasher = Hasher::with(VERSION, parts);
     request_identity::visit(parts.surface, request, |part| hasher.add(part));
     if let Some(echoed) = echoed {
         hasher.add(b"echoed");
         request_identity::visit(parts.surface, echoed, |part| hasher.add(part));
     }
     hasher.0.finalize().into()
+}
+
+/// The keys of a request without its last text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SemanticKeys {
+    /// The hash of the request alone.
+    pub params_hash: CacheKey,
+    /// The hash of everything that requests need to have in common to be compared.
+    pub partition: CacheKey,
+}
+
+/// The keys of a request without the text at `left_out`.
+pub fn semantic_keys(parts: &KeyParts, request: &Request, left_out: &Range<usize>) -> SemanticKeys {
+    let mut params = Hasher(Sha256::new());
+    request_identity::visit_without(parts.surface, request, left_out, |part| params.add(part));
+    let params_hash: CacheKey = params.0.finalize().into();
+    let mut hasher = Hasher::with(SEMANTIC_VERSION, parts);
+    hasher.add(&params_hash);
+    SemanticKeys { params_hash, partition: hasher.0.finalize().into() }
 }
 
 /// The key in hexadecimal digits.
@@ -118,6 +123,29 @@ pub fn hex(key: &CacheKey) -> String {
 struct Hasher(Sha256);
 
 impl Hasher {
+    /// A hasher of everything but the request.
+    fn with(version: &[u8], parts: &KeyParts) -> Self {
+        let mut hasher = Self(Sha256::new());
+        hasher.add(version);
+        let Sharing { scope, tenant, owner } = &parts.sharing;
+        let Origin { instance, address, model } = &parts.origin;
+        // Not the name of the surface, which Gemini's embeddings and OpenAI's have in common.
+        let surface = format!("{:?}", parts.surface);
+        for text in [scope, &**tenant, owner, &surface, &parts.requested_model, instance, address, model] {
+            hasher.add(text.as_bytes());
+        }
+        hasher.count(parts.forwarded.len());
+        for (name, value) in &parts.forwarded {
+            hasher.add(name.as_str().as_bytes());
+            hasher.add(value.as_bytes());
+        }
+        hasher.count(parts.guardrails.len());
+        parts.guardrails.iter().for_each(|text| hasher.add(text.as_bytes()));
+        let form = parts.form.map(|(streams, includes_usage)| [u8::from(streams), u8::from(includes_usage)]);
+        hasher.add(form.as_ref().map_or(b"any", |form| &form[..]));
+        hasher
+    }
+
     fn add(&mut self, part: &[u8]) {
         self.count(part.len());
         self.0.update(part);

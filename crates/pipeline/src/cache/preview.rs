@@ -6,53 +6,135 @@ use std::time::Duration;
 use domain::fault::Fault;
 use domain::resources::workflow::Workflow;
 
-use super::request::{self, Eligibility};
+use super::layers::Layers;
+use super::request::{self, CacheRequest, Eligibility};
+use super::semantic::{self, SemanticCall};
 use super::{form, key};
 use crate::call::arrival::Arrival;
-use crate::call::cache_use::{CacheStatus, MissReason};
+use crate::call::cache_use::{CacheStatus, MissReason, SemanticDetails, ShadowReason};
 use crate::call::context::CallContext;
 use crate::call::receive::Call;
+use crate::policy::SemanticMode;
 use crate::routing::routes::Deployment;
-use crate::services::response_cache::Entry;
+use crate::services::response_cache::{CacheKey, Entry};
+use crate::services::semantic_cache::SemanticOutcome;
 
 /// The verdict of the cache.
 #[derive(Clone, Debug)]
 pub struct CachePreview {
     pub status: CacheStatus,
     pub miss_reason: Option<MissReason>,
-    /// The key in hexadecimal digits; `None` for a call that is not cacheable.
+    /// The layers that are searched; none for a call that is not cacheable.
+    pub layers: Layers,
+    /// The key in hexadecimal digits; `None` if answers to identical calls are not searched.
     pub key: Option<String>,
     pub ttl: Duration,
+    /// Present if similar calls are searched.
+    pub semantic: Option<SemanticDetails>,
     pub guardrails_hash: String,
 }
 
+impl CachePreview {
+    /// Whether an answer is found and compared with a new one.
+    pub fn is_recheck(&self) -> bool {
+        self.semantic.as_ref().is_some_and(|semantic| semantic.shadow == Some(ShadowReason::Recheck))
+    }
+}
+
 /// Looks a call up without effects; `None` if the cache is off. A call that would wait for one in flight counts as a
-/// miss.
-pub fn preview(
+/// miss. With the embedder of a provider, similar calls are not searched, because that is a call.
+pub async fn preview(
     arrival: &Arrival,
     call: &Call,
     first: Option<&Arc<Deployment>>,
     context: &CallContext,
 ) -> Result<Option<CachePreview>, Fault> {
-    let Some(cache) = &context.gateway().response_cache else { return Ok(None) };
-    let verdict = |status, miss_reason, key, ttl| {
-        Ok(Some(CachePreview { status, miss_reason, key, ttl, guardrails_hash: guardrails_hash(context) }))
+    let mut preview = CachePreview {
+        status: CacheStatus::Bypass,
+        miss_reason: None,
+        layers: Layers { exact: false, semantic: false },
+        key: None,
+        ttl: context.policy().cache_ttl,
+        semantic: None,
+        guardrails_hash: guardrails_hash(context),
     };
     let request = match request::eligibility(arrival, call, first, context)? {
         Eligibility::Off => return Ok(None),
         Eligibility::Excluded { reason, .. } => {
-            return verdict(CacheStatus::Bypass, Some(reason), None, context.policy().cache_ttl);
+            preview.miss_reason = Some(reason);
+            return Ok(Some(preview));
         }
         Eligibility::Cacheable(request) => request,
     };
-    let key = request.key_here(call);
-    let (status, reason) = match cache.find(&key, context.now()) {
-        _ if !request.reads => (CacheStatus::Bypass, Some(MissReason::Bypass)),
-        Entry::Fresh(cached) if form::is_available(&cached, call, context) => (CacheStatus::HitExact, None),
-        Entry::Fresh(_) | Entry::Absent => (CacheStatus::Miss, Some(MissReason::NotFound)),
-        Entry::Expired => (CacheStatus::Miss, Some(MissReason::Expired)),
+    let key = request.exact.then(|| request.key_here(call));
+    let semantic = SemanticCall::of(arrival, call, &request, context);
+    preview.layers = request.layers();
+    preview.ttl = request.ttl;
+    preview.key = key.as_ref().map(key::hex);
+    preview.semantic = semantic.as_deref().map(SemanticCall::details);
+    if !request.reads {
+        preview.miss_reason = Some(MissReason::Bypass);
+        return Ok(Some(preview));
+    }
+    (preview.status, preview.miss_reason) = identical(key, &request, call, context);
+    if let Some(semantic) = semantic.filter(|semantic| !preview.status.is_hit() && semantic.is_local()) {
+        similar(&semantic, arrival.request_id.number(), call, context, &mut preview).await;
+    }
+    Ok(Some(preview))
+}
+
+/// The verdict on an identical call.
+fn identical(
+    key: Option<CacheKey>,
+    request: &CacheRequest,
+    call: &Call,
+    context: &CallContext,
+) -> (CacheStatus, Option<MissReason>) {
+    let cache = context.gateway().response_cache.as_ref();
+    let entry = key.zip(cache).map(|(key, cache)| cache.find(&key, context.now()));
+    let missed = request.not_compared.unwrap_or(MissReason::NotFound);
+    match entry {
+        Some(Entry::Fresh(cached)) if form::is_available(&cached, call, context) => {
+            (CacheStatus::HitExact, None)
+        }
+        Some(Entry::Fresh(_) | Entry::Absent) | None => (CacheStatus::Miss, Some(missed)),
+        Some(Entry::Expired) => (CacheStatus::Miss, Some(MissReason::Expired)),
+    }
+}
+
+/// Adds the verdict on similar calls.
+async fn similar(
+    semantic: &Arc<SemanticCall>,
+    draw: u64,
+    call: &Call,
+    context: &CallContext,
+    preview: &mut CachePreview,
+) {
+    let found = match semantic.search(context.gateway()).await {
+        Ok(found) => found,
+        Err(reason) => return preview.miss_reason = Some(reason),
     };
-    verdict(status, reason, Some(key::hex(&key)), request.ttl)
+    let mut details = semantic.details();
+    (details.score, details.word_overlap) = (found.score, found.word_overlap);
+    match found.outcome {
+        SemanticOutcome::NoEntry => {}
+        SemanticOutcome::BelowThreshold => preview.miss_reason = Some(MissReason::BelowThreshold),
+        SemanticOutcome::PromptChanged => preview.miss_reason = Some(MissReason::PromptChanged),
+        SemanticOutcome::Hit(entry) if form::is_available(&entry.cached, call, context) => {
+            let policy = context.gateway().policy.cache.semantic;
+            match policy.mode {
+                SemanticMode::Shadow => details.shadow = Some(ShadowReason::Shadow),
+                SemanticMode::Serve if semantic::is_sampled(draw, policy.recheck) => {
+                    details.shadow = Some(ShadowReason::Recheck);
+                }
+                SemanticMode::Serve => {
+                    (preview.status, preview.miss_reason) = (CacheStatus::HitSemantic, None);
+                }
+            }
+        }
+        SemanticOutcome::Hit(_) => {}
+    }
+    preview.semantic = Some(details);
 }
 
 fn guardrails_hash(context: &CallContext) -> String {

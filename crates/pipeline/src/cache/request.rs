@@ -4,12 +4,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::call::{Format, Surface, Target};
-use domain::fault::{self, Fault};
+use domain::fault::Fault;
 use http::HeaderName;
 use wire::codec::{Request, RequestShape};
 use wire::request_identity;
 
-use super::key::{self, KeyParts, Origin, Sharing};
+use super::headers::{self, CacheControl};
+use super::key::{self, KeyParts, Origin, SemanticKeys, Sharing};
+use super::layers::Layers;
+use super::semantic_request::{self, SemanticRequest};
 use crate::call::arrival::Arrival;
 use crate::call::cache_use::MissReason;
 use crate::call::context::CallContext;
@@ -19,10 +22,6 @@ use crate::routing::routes::Deployment;
 use crate::services::response_cache::CacheKey;
 
 const CACHE_DEBUG: HeaderName = HeaderName::from_static("x-cache-debug");
-const TTL: &str = "X-Cache-TTL";
-const TYPE: &str = "X-Cache-Type";
-/// The longest lifetime that a client can ask for.
-const MAX_TTL: u64 = 30 * 24 * 3600;
 
 /// Whether a call may be answered from the cache.
 pub enum Eligibility {
@@ -30,6 +29,7 @@ pub enum Eligibility {
     Off,
     Excluded {
         reason: MissReason,
+        layers: Layers,
         wants_details: bool,
     },
     Cacheable(Box<CacheRequest>),
@@ -40,6 +40,12 @@ pub struct CacheRequest {
     parts: KeyParts,
     /// The target that the call is sent to first.
     pub target: Target,
+    /// Whether answers to identical calls are searched.
+    pub exact: bool,
+    /// Set if answers to similar calls are searched.
+    pub semantic: Option<SemanticRequest>,
+    /// The reason why they are not, if the client is told.
+    pub not_compared: Option<MissReason>,
     /// False if the client wants a new answer, which replaces the cached one.
     pub reads: bool,
     /// The lifetime of its answer.
@@ -66,6 +72,19 @@ impl CacheRequest {
     pub fn key_here(&self, call: &Call) -> CacheKey {
         key::key(&self.parts, &call.request, echoed(call))
     }
+
+    /// The keys of the call without its last text.
+    pub fn semantic_keys(&self, call: &Call, request: &SemanticRequest) -> SemanticKeys {
+        key::semantic_keys(&self.parts, &call.request, &request.value)
+    }
+
+    pub fn surface(&self) -> Surface {
+        self.parts.surface
+    }
+
+    pub fn layers(&self) -> Layers {
+        Layers { exact: self.exact, semantic: self.semantic.is_some() }
+    }
 }
 
 /// The request that the answer repeats parts of, if guardrails have changed it.
@@ -80,28 +99,44 @@ pub fn eligibility(
     first: Option<&Arc<Deployment>>,
     context: &CallContext,
 ) -> Result<Eligibility, Fault> {
-    if !context.gateway().policy.cache.enabled {
+    if !context.gateway().policy.cache.is_on() {
         return Ok(Eligibility::Off);
     }
     let wants_details = arrival.header(CACHE_DEBUG) == Some("1");
-    let excluded = |reason| Ok(Eligibility::Excluded { reason, wants_details });
+    let on = Layers::of(context.gateway());
+    let excluded = |reason, layers| Ok(Eligibility::Excluded { reason, layers, wants_details });
     if !context.policy().features.cache {
-        return excluded(MissReason::Disabled);
+        return excluded(MissReason::Disabled, on);
     }
-    let ttl = requested_ttl(arrival)?.unwrap_or(context.policy().cache_ttl);
-    let is_exact = accepts_exact(arrival)?;
+    let asked_ttl = headers::ttl(arrival)?;
+    let bounds = headers::bounds(arrival, context)?;
+    let layers = on.and(headers::layers(arrival)?);
     let control = CacheControl::of(arrival);
     let Some(first) = first.filter(|_| is_cacheable(arrival, call, context)) else {
-        return excluded(MissReason::NotCacheable);
+        return excluded(MissReason::NotCacheable, layers);
     };
-    if control.no_store || !is_exact {
-        return excluded(MissReason::Bypass);
+    if control.no_store || !(layers.exact || layers.semantic) {
+        return excluded(MissReason::Bypass, layers);
     }
+    let semantic = match layers.semantic {
+        // The answer repeats parts of another request.
+        true if echoed(call).is_some() => Err(None),
+        true => semantic_request::find(call, context, bounds, asked_ttl),
+        false => Err(None),
+    };
+    let (semantic, not_compared) = match semantic {
+        Ok(semantic) => (Some(semantic), None),
+        Err(reason) if !layers.exact => return excluded(reason.unwrap_or(MissReason::NotCacheable), layers),
+        Err(reason) => (None, reason),
+    };
     Ok(Eligibility::Cacheable(Box::new(CacheRequest {
         parts: parts(call, first, context),
         target: first.target.clone(),
+        exact: layers.exact,
+        semantic,
+        not_compared,
         reads: !control.no_cache,
-        ttl,
+        ttl: asked_ttl.unwrap_or(context.policy().cache_ttl),
         wants_details,
         streams: call.stream,
         includes_usage: call.request.include_usage,
@@ -147,43 +182,4 @@ fn guardrails(context: &CallContext) -> Vec<String> {
     let names = [&guardrails.request, &guardrails.answer];
     let names = names.into_iter().flatten().flatten().map(|guardrail| guardrail.name().to_owned());
     [hash].into_iter().chain(names).collect()
-}
-
-/// The `Cache-Control` header of a request.
-struct CacheControl {
-    no_cache: bool,
-    no_store: bool,
-}
-
-impl CacheControl {
-    fn of(arrival: &Arrival) -> Self {
-        let values = arrival.headers.get_all(http::header::CACHE_CONTROL).iter();
-        let texts: Vec<&str> = values.filter_map(|value| value.to_str().ok()).collect();
-        let has = |name: &str| {
-            let mut directives = texts.iter().flat_map(|text| text.split(','));
-            directives.any(|directive| directive.trim().eq_ignore_ascii_case(name))
-        };
-        Self { no_cache: has("no-cache"), no_store: has("no-store") }
-    }
-}
-
-/// The lifetime that the client asked for.
-fn requested_ttl(arrival: &Arrival) -> Result<Option<Duration>, Fault> {
-    let Some(value) = arrival.headers.get(TTL) else { return Ok(None) };
-    let seconds = value.to_str().ok().and_then(|text| text.trim().parse::<u64>().ok());
-    match seconds.filter(|seconds| (1..=MAX_TTL).contains(seconds)) {
-        Some(seconds) => Ok(Some(Duration::from_secs(seconds))),
-        None => {
-            Err(fault::invalid_parameter(TTL, format!("'{TTL}' is a number of seconds from 1 to {MAX_TTL}.")))
-        }
-    }
-}
-
-/// Whether the client accepts answers to identical requests.
-fn accepts_exact(arrival: &Arrival) -> Result<bool, Fault> {
-    match arrival.headers.get(TYPE).map(|value| value.as_bytes().to_ascii_lowercase()).as_deref() {
-        None | Some(b"exact" | b"both") => Ok(true),
-        Some(b"semantic") => Ok(false),
-        Some(_) => Err(fault::invalid_parameter(TYPE, format!("'{TYPE}' is exact, semantic or both."))),
-    }
 }

@@ -44,6 +44,10 @@ pub struct EffectivePolicy {
     pub idempotency_ttl: Duration,
     /// The lifetime of answers that the call adds to the response cache.
     pub cache_ttl: Duration,
+    /// The same for the semantic cache.
+    pub semantic_ttl: Duration,
+    /// The lowest similarity of calls that get each other's answers.
+    pub semantic_threshold: f64,
     /// The help with the prompt caches of providers.
     pub prompt_cache: PromptCacheMode,
     /// Whether a budgeted call is refused while the spending cannot be read.
@@ -83,6 +87,8 @@ impl EffectivePolicy {
             response_ttl: policy.response_ttl,
             idempotency_ttl: policy.idempotency_ttl,
             cache_ttl: policy.cache.ttl,
+            semantic_ttl: policy.cache.semantic.ttl,
+            semantic_threshold: policy.cache.semantic.threshold,
             prompt_cache: policy.prompt_cache,
             budgets_closed: policy.budgets_closed,
         }
@@ -98,11 +104,14 @@ impl EffectivePolicy {
 
     /// The policy with the options of a workflow.
     pub(super) fn for_workflow(self, workflow: &WorkflowPayload) -> Self {
-        let cache_ttl = workflow.cache.and_then(|cache| cache.ttl_seconds);
+        let cache = workflow.cache.unwrap_or_default();
+        let ttl = cache.ttl_seconds.map(Duration::from_secs);
         Self {
             features: self.features.restricted_by(workflow.features),
             routing: workflow.routing.unwrap_or_default(),
-            cache_ttl: cache_ttl.map_or(self.cache_ttl, Duration::from_secs),
+            cache_ttl: ttl.unwrap_or(self.cache_ttl),
+            semantic_ttl: ttl.unwrap_or(self.semantic_ttl),
+            semantic_threshold: cache.semantic_threshold.unwrap_or(self.semantic_threshold),
             ..self
         }
     }

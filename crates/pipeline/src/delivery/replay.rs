@@ -12,7 +12,7 @@ use crate::call::response_headers;
 use crate::delivery::answer_recorder::{AnswerFacts, AnswerRecorder};
 use crate::delivery::commit;
 use crate::delivery::reply::{Reply, ReplyBody};
-use crate::services::response_cache::{CachedAnswer, ReplayedAnswer};
+use crate::services::response_cache::{CacheLayer, CachedAnswer, ReplayedAnswer};
 
 /// Replies with a cached answer.
 pub async fn reply(
@@ -21,9 +21,9 @@ pub async fn reply(
     recorder: Option<Box<AnswerRecorder>>,
 ) -> Reply {
     let overhead_us = ticket.first_byte();
-    record_facts(&mut ticket, &replayed.cached);
+    record_facts(&mut ticket, &replayed.cached, replayed.layer);
     let headers = headers(&ticket, &replayed, overhead_us);
-    let ReplayedAnswer { cached, body, streams } = replayed;
+    let ReplayedAnswer { cached, body, streams, .. } = replayed;
     match streams {
         true => stored_response::keep_stream(&mut ticket, None, false, final_event(&body)),
         false => stored_response::keep_whole(&mut ticket, std::slice::from_ref(&body)).await,
@@ -41,10 +41,10 @@ pub async fn reply(
 /// Settles a call whose head is sent already; returns the bytes that follow.
 pub fn settle_stream(
     ticket: &mut Ticket,
-    ReplayedAnswer { cached, body, .. }: ReplayedAnswer,
+    ReplayedAnswer { cached, layer, body, .. }: ReplayedAnswer,
     recorder: Option<Box<AnswerRecorder>>,
 ) -> Bytes {
-    record_facts(ticket, &cached);
+    record_facts(ticket, &cached, layer);
     stored_response::keep_stream(ticket, None, false, final_event(&body));
     ticket.audit.record_response(&body);
     if let Some(mut recorder) = recorder {
@@ -59,7 +59,7 @@ fn facts(target: &domain::call::Target) -> AnswerFacts<'_> {
     AnswerFacts { target: Some(target), is_from_cache: true, ..AnswerFacts::default() }
 }
 
-fn record_facts(ticket: &mut Ticket, cached: &CachedAnswer) {
+fn record_facts(ticket: &mut Ticket, cached: &CachedAnswer, layer: CacheLayer) {
     let usage = match &cached.usage {
         // What its provider did not report is not counted again.
         Some(usage) => {
@@ -68,7 +68,7 @@ fn record_facts(ticket: &mut Ticket, cached: &CachedAnswer) {
         }
         None => Usage { estimated: true, ..Usage::default() },
     };
-    ticket.receipt.answered_from_cache(&cached.answer.target(), usage, cached.cost);
+    ticket.receipt.answered_from_cache(layer, &cached.answer.target(), usage, cached.cost);
     // It was recorded for its client, and not redacted for the audit log.
     if ticket.context.guardrails().is_some_and(|guardrails| !guardrails.record.is_empty()) {
         ticket.audit.omit_answer();

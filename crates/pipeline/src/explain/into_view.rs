@@ -15,13 +15,14 @@ use wire::vendors::Vendor;
 
 use super::view::{
     BudgetRoom, Candidate, Clamped, Decision, EstimatedCost, ExplainedCache, ExplainedGuardrails,
-    ExplainedWorkflow, LimitView, PrincipalView, Refusal, RequestView, UpstreamRequest,
+    ExplainedSemanticCache, ExplainedWorkflow, LimitView, PrincipalView, Refusal, RequestView,
+    UpstreamRequest,
 };
 use crate::accounting::reservation::Reservation;
 use crate::budgets::{Clamp, Headroom};
 use crate::cache::CachePreview;
 use crate::call::arrival::Arrival;
-use crate::call::cache_use::MissReason;
+use crate::call::cache_use::{CacheStatus, MissReason, SemanticDetails, ShadowReason};
 use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::dispatch::{Dialect, DryRun, RequestPreview, TargetOutlook};
@@ -58,9 +59,33 @@ pub fn cache(preview: CachePreview) -> ExplainedCache {
     ExplainedCache {
         status: preview.status.as_str(),
         miss_reason: preview.miss_reason.map(MissReason::as_str),
+        layers: preview.layers.as_str(),
         key: preview.key,
         ttl_seconds: preview.ttl.as_secs(),
+        semantic: preview.semantic.map(semantic_cache),
         guardrails_hash: preview.guardrails_hash,
+    }
+}
+
+/// Changes the verdict of a call whose hit is compared with a new answer to that of a hit.
+pub fn serve_recheck(cache: &mut ExplainedCache) {
+    (cache.status, cache.miss_reason) = (CacheStatus::HitSemantic.as_str(), None);
+    if let Some(semantic) = &mut cache.semantic {
+        semantic.shadow = None;
+    }
+}
+
+fn semantic_cache(details: SemanticDetails) -> ExplainedSemanticCache {
+    let SemanticDetails { key, params_hash, ttl_seconds, threshold, prompt_similarity, .. } = details;
+    ExplainedSemanticCache {
+        key,
+        params_hash,
+        ttl_seconds,
+        threshold,
+        prompt_similarity,
+        score: details.score,
+        word_overlap: details.word_overlap,
+        shadow: details.shadow.map(ShadowReason::as_str),
     }
 }
 

@@ -60,15 +60,39 @@ pub struct ExplainedGuardrails {
 /// The verdict of the response cache. A call that it answers is sent to no target.
 #[derive(Serialize, ToSchema)]
 pub struct ExplainedCache {
-    /// hit-exact, miss or bypass
+    /// hit-exact, hit-semantic, miss or bypass
     pub status: &'static str,
-    /// disabled, not_cacheable, bypass, not_found or expired; null for a hit.
+    /// disabled, not_cacheable, bypass, not_found, expired, below_threshold, prompt_changed, too_long or embedder_failed;
+    /// null for a hit.
     pub miss_reason: Option<&'static str>,
-    /// Null if the call is not cacheable.
+    /// The layers that are searched: exact, semantic, both or none
+    pub layers: &'static str,
+    /// Null if answers to identical calls are not searched.
     pub key: Option<String>,
     pub ttl_seconds: u64,
+    /// Null if answers to similar calls are not searched.
+    pub semantic: Option<ExplainedSemanticCache>,
     /// A hash of the guardrails of the workflow; part of the key.
     pub guardrails_hash: String,
+}
+
+/// The verdict of the semantic cache.
+#[derive(Serialize, ToSchema)]
+pub struct ExplainedSemanticCache {
+    /// The hash of everything that similar calls have in common.
+    pub key: String,
+    /// The hash of the part of it that is the request.
+    pub params_hash: String,
+    pub ttl_seconds: u64,
+    pub threshold: f64,
+    pub prompt_similarity: f64,
+    /// The similarity of the call that decided; null if there is none.
+    pub score: Option<f64>,
+    /// The share of words that it has in common; null if they were not compared.
+    pub word_overlap: Option<f64>,
+    /// hit in the mode shadow, recheck if the answer is compared with a new one; null if no answer was found, or it is
+    /// served.
+    pub shadow: Option<&'static str>,
 }
 
 /// An output bound that was lowered.

@@ -124,6 +124,8 @@ pub struct Metrics {
     upstream_failures: Family<FailureLabels, Counter>,
     refusals: Family<LimitLabels, Counter>,
     cache_lookups: Family<CacheLabels, Counter>,
+    semantic_shadow_hits: Counter,
+    semantic_rechecks: Family<CacheLabels, Counter>,
     guardrail_verdicts: Family<VerdictLabels, Counter>,
     pub in_flight: Gauge,
     pub journal_failures: Counter,
@@ -148,6 +150,8 @@ impl Default for Metrics {
             upstream_failures: Family::default(),
             refusals: Family::default(),
             cache_lookups: Family::default(),
+            semantic_shadow_hits: Counter::default(),
+            semantic_rechecks: Family::default(),
             guardrail_verdicts: Family::default(),
             in_flight: Gauge::default(),
             journal_failures: Counter::default(),
@@ -193,6 +197,16 @@ impl Default for Metrics {
             "cache_lookups",
             "Calls by their use of the response cache, while it is on",
             metrics.cache_lookups.clone(),
+        );
+        registry.register(
+            "semantic_cache_shadow_hits",
+            "Answers to similar calls that were found and not served, in the mode shadow",
+            metrics.semantic_shadow_hits.clone(),
+        );
+        registry.register(
+            "semantic_cache_rechecks",
+            "Answers to similar calls that were compared with new ones, by result: agreed or disagreed",
+            metrics.semantic_rechecks.clone(),
         );
         registry.register(
             "guardrail_verdicts",
@@ -271,6 +285,17 @@ impl Metrics {
     /// Counts a call by its use of the response cache.
     pub fn looked_up(&self, result: &'static str) {
         self.cache_lookups.get_or_create(&CacheLabels { result }).inc();
+    }
+
+    /// Counts an answer of the semantic cache that is not served.
+    pub fn shadow_hit(&self) {
+        self.semantic_shadow_hits.inc();
+    }
+
+    /// Counts a comparison of an answer of the semantic cache with a new one.
+    pub fn rechecked(&self, agrees: bool) {
+        let result = if agrees { "agreed" } else { "disagreed" };
+        self.semantic_rechecks.get_or_create(&CacheLabels { result }).inc();
     }
 
     /// Counts the verdict of a guardrail. Guardrails are configured, so that their names are few.

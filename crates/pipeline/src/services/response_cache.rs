@@ -45,9 +45,29 @@ pub struct CachedAnswer {
     pub expires_at: Duration,
 }
 
+/// The layer of the cache that an answer comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CacheLayer {
+    /// The answer to an identical call.
+    Exact,
+    /// The answer to a similar call.
+    Semantic,
+}
+
+impl CacheLayer {
+    /// The name in receipts.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Semantic => "semantic",
+        }
+    }
+}
+
 /// A cached answer in the form that a call asks for.
 pub struct ReplayedAnswer {
     pub cached: Arc<CachedAnswer>,
+    pub layer: CacheLayer,
     pub body: Bytes,
     pub streams: bool,
 }
@@ -59,6 +79,16 @@ pub struct PurgeFilter {
     pub user_path: Option<UserPath>,
     /// Entries of one model, by its name at the provider.
     pub model: Option<String>,
+}
+
+impl PurgeFilter {
+    /// Whether an answer is purged.
+    pub fn matches(&self, answer: &CachedAnswer) -> bool {
+        let path = || UserPath::parse(&answer.user_path).ok();
+        let on_path = |parent: &UserPath| path().is_some_and(|path| parent.covers(&path));
+        self.user_path.as_ref().is_none_or(on_path)
+            && self.model.as_deref().is_none_or(|model| *answer.answer.target().model == *model)
+    }
 }
 
 /// The entry of a key.
@@ -123,14 +153,8 @@ impl ResponseCache {
     /// Removes entries; returns how many.
     pub fn purge(&self, filter: &PurgeFilter) -> u64 {
         self.generation.fetch_add(1, Ordering::AcqRel);
-        let matches = |answer: &CachedAnswer| {
-            let path = || UserPath::parse(&answer.user_path).ok();
-            let on_path = |parent: &UserPath| path().is_some_and(|path| parent.covers(&path));
-            filter.user_path.as_ref().is_none_or(on_path)
-                && filter.model.as_deref().is_none_or(|model| *answer.answer.target().model == *model)
-        };
         let found: Vec<CacheKey> =
-            self.entries.iter().filter(|(_, answer)| matches(answer)).map(|(key, _)| *key).collect();
+            self.entries.iter().filter(|(_, answer)| filter.matches(answer)).map(|(key, _)| *key).collect();
         found.iter().for_each(|key| self.entries.invalidate(key));
         found.len() as u64
     }

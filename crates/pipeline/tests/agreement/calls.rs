@@ -110,6 +110,9 @@ fn headers(luck: &mut Luck, world: &World, by_master: bool, request_id: &str) ->
     if luck.percent(20) {
         add("anthropic-beta", "tools-of-tomorrow");
     }
+    if luck.percent(20) {
+        add("x-cache-type", luck.one(&["exact", "semantic", "both", "none"]));
+    }
     headers
 }
 
@@ -120,6 +123,8 @@ fn body(luck: &mut Luck, surface: Surface) -> Value {
     let text = luck.one(&[
         "How are you?",
         "Tell me of the sea. Grüße, 海",
+        "Tell me of the sea.",
+        "Please tell me of the sea.",
         "Write to ana@example.com.",
         "x",
         LONG.as_str(),

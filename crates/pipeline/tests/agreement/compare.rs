@@ -20,6 +20,8 @@ pub struct Tally {
     bodies: usize,
     /// Answers from the cache.
     hits: usize,
+    /// Those of them to similar calls.
+    similar: usize,
     /// The outcomes of the calls, by code.
     endings: BTreeMap<String, usize>,
     disagreements: Vec<String>,
@@ -27,10 +29,10 @@ pub struct Tally {
 
 impl fmt::Display for Tally {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { calls, agreed, refused, failed_over, bodies, hits, endings, .. } = self;
+        let Self { calls, agreed, refused, failed_over, bodies, hits, similar, endings, .. } = self;
         write!(
             out,
-            "{calls} cases, {agreed} agreed, refused {refused}, failed over {failed_over}, bodies compared {bodies}, cache hits {hits}\n{endings:?}"
+            "{calls} cases, {agreed} agreed, refused {refused}, failed over {failed_over}, bodies compared {bodies}, cache hits {hits}, similar {similar}\n{endings:?}"
         )
     }
 }
@@ -42,7 +44,7 @@ impl Tally {
         let share = |count: usize| count * 100 / self.calls.max(1);
         let shares = [self.refused, self.failed_over, self.bodies, self.hits].map(share);
         assert!(
-            shares[0] < 75 && shares[1] >= 4 && shares[2] >= 15 && shares[3] >= 1,
+            shares[0] < 75 && shares[1] >= 4 && shares[2] >= 15 && shares[3] >= 1 && self.similar > 0,
             "too little happens: {self}"
         );
     }
@@ -62,7 +64,8 @@ pub fn hold(
     let how = happened.fault.as_ref().map_or("served".into(), |fault| fault.code.to_string());
     *tally.endings.entry(how).or_default() += 1;
     let requests = ground.upstream.requests();
-    tally.hits += usize::from(explained["cache"]["status"] == "hit-exact");
+    tally.hits += usize::from(is_hit(explained));
+    tally.similar += usize::from(explained["cache"]["status"] == "hit-semantic");
     let verdict = cached(explained, happened)
         .and_then(|()| ending(explained, happened))
         .and_then(|()| served(explained, happened))
@@ -89,6 +92,10 @@ fn same<T: PartialEq + fmt::Debug>(what: &str, explained: T, happened: T) -> Ver
     } else {
         Err(format!("{what}: explained {explained:?}, happened {happened:?}"))
     }
+}
+
+fn is_hit(explained: &Value) -> bool {
+    explained["cache"]["status"].as_str().is_some_and(|status| status.starts_with("hit-"))
 }
 
 /// The answer came from the cache as explained. A call that is refused may not have got to the cache.
@@ -119,7 +126,7 @@ fn ending(explained: &Value, happened: &Happened) -> Verdict<()> {
         return same("Retry-After", error.get("retry_after_ms").and_then(Value::as_u64), after);
     }
     let tried = happened.tried.len();
-    if tried == 0 && explained["cache"]["status"] == "hit-exact" {
+    if tried == 0 && is_hit(explained) {
         return same("targets of an answer from the cache", &would_try, &Vec::new());
     }
     if tried == 0 || tried > would_try.len() {

@@ -10,6 +10,7 @@ use domain::ids::Entropy;
 use egress::{Destination, Egress, EgressConfig, Trust};
 use pipeline::gateway::Gateway;
 use pipeline::policy::Policy;
+use pipeline::services::embedder::{Embedder, TextEncoder};
 use pipeline::snapshot::Snapshot;
 use store::{Backend, Idempotency, Journal, JournalConfig, Responses, Store, StoreConfig};
 use tempfile::TempDir;
@@ -27,7 +28,6 @@ pub struct Ground {
     pub egress: Egress,
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
-    tasks: TaskTracker,
     journal: Journal,
     responses: Responses,
     idempotency: Idempotency,
@@ -60,8 +60,7 @@ impl Ground {
             fsync: false,
         };
         let journal = Journal::open(config, clock.clone(), entropy.clone()).unwrap();
-        let tasks = TaskTracker::new();
-        let egress = Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap();
+        let egress = Egress::new(EgressConfig::default(), clock.clone(), TaskTracker::new()).unwrap();
         let upstream = Upstream::start().await;
         let kept = egress.destination(&upstream.base_url(), Trust::Operator).unwrap();
         let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -71,7 +70,6 @@ impl Ground {
             egress,
             clock,
             entropy,
-            tasks,
             journal,
             responses: store.responses().clone(),
             idempotency: store.idempotency().clone(),
@@ -84,11 +82,14 @@ impl Ground {
     pub fn gateway(&self, policy: Policy) -> Arc<Gateway> {
         Arc::new(Gateway {
             response_cache: policy.cache.open(),
+            semantic_cache: policy.cache.open_semantic(Embedder::Local(Arc::new(WordEncoder)), None),
+            send_internal: pipeline::internal_call::send,
             admin_trust: Trust::Operator,
             egress: self.egress.clone(),
             clock: self.clock.clone(),
             entropy: self.entropy.clone(),
-            tasks: self.tasks.clone(),
+            // Of its own: connections are kept in the tasks of the egress.
+            tasks: TaskTracker::new(),
             journal: self.journal.clone(),
             metrics: Default::default(),
             target_health: Default::default(),
@@ -121,5 +122,22 @@ impl Ground {
             body_work: Default::default(),
             unknown_callers: Default::default(),
         })
+    }
+}
+
+/// Encodes texts by their words.
+struct WordEncoder;
+
+impl TextEncoder for WordEncoder {
+    fn embed(&self, text: &str) -> Result<Vec<f32>, String> {
+        Ok(testkit::word_vector(text))
+    }
+
+    fn word_pieces(&self, text: &str) -> Result<usize, String> {
+        Ok(text.split_whitespace().count())
+    }
+
+    fn identity(&self) -> Result<String, String> {
+        Ok("words float32 1".to_owned())
     }
 }

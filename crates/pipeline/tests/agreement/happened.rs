@@ -75,6 +75,10 @@ pub async fn made(world: &World, call: &Call) -> Happened {
             _ => {}
         }
     }
+    // Its answer is added to the semantic cache in the background.
+    while !world.gateway.tasks.is_empty() {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     Happened { fault, headers, tried, attempts: attempts.unwrap() }
 }
 

@@ -25,7 +25,9 @@ use domain::user_path::UserPath;
 use egress::Trust;
 use pipeline::gateway::Gateway;
 use pipeline::guardrails::CompiledGuardrail;
-use pipeline::policy::{CachePolicy, Fallback, FallbackMode, Policy, PromptCacheMode, Retries};
+use pipeline::policy::{
+    CachePolicy, Fallback, FallbackMode, Policy, PromptCacheMode, Retries, SemanticMode, SemanticPolicy,
+};
 use pipeline::routing::health::Admission;
 use pipeline::routing::inventory::{Listing, Model};
 use pipeline::routing::names::Names;
@@ -268,7 +270,16 @@ fn policy(luck: &mut Luck, selectors: &[String]) -> Policy {
         strict_translation: luck.percent(10),
         resume_streams: luck.percent(20),
         models_enabled_by_default: luck.percent(95),
-        cache: CachePolicy { enabled: luck.percent(50), ..CachePolicy::default() },
+        cache: CachePolicy {
+            enabled: luck.percent(50),
+            semantic: SemanticPolicy {
+                enabled: luck.percent(50),
+                mode: if luck.percent(70) { SemanticMode::Serve } else { SemanticMode::Shadow },
+                recheck: 0.2,
+                ..SemanticPolicy::default()
+            },
+            ..CachePolicy::default()
+        },
         prompt_cache: *luck.one(&[&Auto, &Auto, &Manual, &Off]),
         ..Policy::default()
     }

@@ -10,8 +10,10 @@ use crate::App;
 
 /// Fails while the response cache is off.
 fn enabled(app: &App) -> Result<(), Fault> {
-    if app.gateway.policy.cache.enabled {
+    if app.gateway.policy.cache.is_on() {
         return Ok(());
     }
-    Err(fault::feature_unavailable("The response cache is off: RESPONSE_CACHE_ENABLED is false."))
+    Err(fault::feature_unavailable(
+        "The response cache is off: RESPONSE_CACHE_ENABLED and SEMANTIC_CACHE_ENABLED are false.",
+    ))
 }

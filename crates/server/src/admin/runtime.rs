@@ -33,6 +33,21 @@ pub struct RuntimeStatus {
     pub journal: JournalStatus,
     /// ok, degraded or down
     pub providers: &'static str,
+    /// Null if the semantic cache is off
+    pub semantic_cache: Option<SemanticCacheStatus>,
+}
+
+/// The semantic cache of this process.
+#[derive(Serialize, ToSchema)]
+pub struct SemanticCacheStatus {
+    /// ok, failing if the last embedding failed, or off if there is no embedder
+    pub state: &'static str,
+    /// shadow or serve
+    pub mode: &'static str,
+    /// The number of answers
+    pub entries: u64,
+    /// The reason why it does not work, and what it needs
+    pub error: Option<String>,
 }
 
 /// The compiled configuration in force.
@@ -105,6 +120,7 @@ pub async fn status(
         shared_store: Dependencies::SHARED_STORE,
         journal: journal(&app, states.journal),
         providers: states.providers,
+        semantic_cache: semantic_cache(&app),
     })
 }
 
@@ -130,4 +146,15 @@ fn journal(app: &App, state: &'static str) -> JournalStatus {
         damaged_records: app.gateway.journal.damaged(),
         pending_receipts: app.gateway.pending_receipts.len(),
     }
+}
+
+fn semantic_cache(app: &App) -> Option<SemanticCacheStatus> {
+    let cache = app.gateway.semantic_cache.as_ref()?;
+    let (state, error) = match (cache.embedder.requirement(), cache.failure()) {
+        (Some(requirement), _) => ("off", Some(requirement.to_owned())),
+        (None, Some(failure)) => ("failing", Some(failure)),
+        (None, None) => ("ok", None),
+    };
+    let mode = app.gateway.policy.cache.semantic.mode.as_str();
+    Some(SemanticCacheStatus { state, mode, entries: cache.len(), error })
 }

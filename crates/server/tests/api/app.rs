@@ -5,6 +5,7 @@ mod call;
 mod clock;
 mod databases;
 mod dialect;
+mod embedder;
 mod line;
 mod log;
 mod settings;
@@ -28,6 +29,7 @@ use pipeline::gateway::Gateway;
 use pipeline::policy::Policy;
 use pipeline::refresh::{ConfiguredDocument, Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
+use pipeline::services::embedder::Embedder;
 use pipeline::snapshot::Snapshot;
 use serde_json::{Value, json};
 use server::{App, Config, HttpService, ListenConfig};
@@ -43,6 +45,7 @@ pub use answer::{Answer, check_envelope, check_snapshot, pretty};
 pub use call::Call;
 pub use clock::ShiftedClock;
 pub use dialect::{CLIENTS, Client, UPSTREAMS, input, message};
+pub use embedder::WordEncoder;
 pub use line::Line;
 pub use log::CapturedLog;
 pub use socket::Socket;
@@ -65,6 +68,8 @@ pub struct TestSettings {
     pub budgets: &'static str,
     /// Documents of the configuration file.
     pub documents: Vec<ConfiguredDocument>,
+    /// The embedder of the semantic cache, if that is on.
+    pub embedder: Embedder,
 }
 
 impl Default for TestSettings {
@@ -85,6 +90,7 @@ impl Default for TestSettings {
             edition: Edition::Oss,
             budgets: "",
             documents: Vec::new(),
+            embedder: Embedder::Local(Arc::new(WordEncoder)),
         }
     }
 }
@@ -114,7 +120,8 @@ pub struct TestApp {
     drainer: Mutex<Drainer>,
     vendors: &'static [&'static str],
     budgets: &'static str,
-    /// The task that writes responses and idempotent answers to storage.
+    embedder: Embedder,
+    /// The task that writes responses, idempotent answers and entries of the semantic cache to storage.
     writer: Mutex<Option<(watch::Sender<bool>, JoinHandle<()>)>>,
     directory: TempDir,
 }
@@ -151,6 +158,11 @@ impl TestApp {
         let tasks = TaskTracker::new();
         let gateway = Arc::new(Gateway {
             response_cache: settings.policy.cache.open(),
+            semantic_cache: settings
+                .policy
+                .cache
+                .open_semantic(settings.embedder.clone(), Some(store.semantic_entries().clone())),
+            send_internal: pipeline::internal_call::send,
             admin_trust: Trust::Admin {
                 allow_private: settings.allow_private,
                 loopback_listener: settings.loopback_listener,
@@ -184,8 +196,9 @@ impl TestApp {
         });
         let (stop, stopped) = watch::channel(false);
         let (responses, keys) = (store.responses().clone(), store.idempotency().clone());
+        let entries = store.semantic_entries().clone();
         let writing = gateway.tasks.spawn(async move {
-            tokio::join!(responses.run(stopped.clone()), keys.run(stopped));
+            tokio::join!(responses.run(stopped.clone()), keys.run(stopped.clone()), entries.run(stopped));
         });
         let instance = |vendor: &&str| (provider(vendor, &upstream), ProviderSource::Env);
         let fixed = StaticConfig {
@@ -213,6 +226,7 @@ impl TestApp {
             drainer: Mutex::new(Drainer::new(journal, store)),
             vendors: settings.vendors,
             budgets: settings.budgets,
+            embedder: settings.embedder,
             writer: Mutex::new(Some((stop, writing))),
             directory,
         }
@@ -225,6 +239,7 @@ impl TestApp {
             vendors: self.vendors,
             edition: self.gateway.capabilities.edition,
             budgets: self.budgets,
+            embedder: self.embedder.clone(),
             ..TestSettings::default()
         };
         let ground = Ground { upstream: self.upstream.clone(), clock: self.clock.clone(), seed: 8 };

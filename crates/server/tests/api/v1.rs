@@ -22,6 +22,7 @@ mod prompt_cache;
 mod responses;
 mod resume;
 mod routing;
+mod semantic_cache;
 mod translation;
 mod user_paths;
 mod vendors;

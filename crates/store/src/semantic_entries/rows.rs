@@ -66,7 +66,8 @@ pub async fn page(
 }
 
 fn read(row: &Row) -> Result<SemanticRow, StoreError> {
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|error| StoreError::Corrupt(error.to_string()));
+    let text =
+        |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|error| StoreError::Corrupt(error.to_string()));
     Ok(SemanticRow {
         id: row.get(0)?,
         partition: row.get(1)?,

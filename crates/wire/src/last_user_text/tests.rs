@@ -22,8 +22,14 @@ fn text(surface: Surface, body: &str) -> Option<String> {
 #[test]
 fn the_last_turn_is_found_in_every_format() {
     for (surface, body) in [
-        (CHAT, r#"{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"a\n\u0062"}]}"#),
-        (CHAT, r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a\nb"}]}],"tools":[]}"#),
+        (
+            CHAT,
+            r#"{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"a\n\u0062"}]}"#,
+        ),
+        (
+            CHAT,
+            r#"{"model":"m","messages":[{"role":"user","content":[{"type":"text","text":"a\nb"}]}],"tools":[]}"#,
+        ),
         (RESPONSES, r#"{"model":"m","input":"a\nb"}"#),
         (RESPONSES, r#"{"model":"m","input":[{"role":"user","content":"a\nb"}]}"#),
         (
@@ -36,7 +42,10 @@ fn the_last_turn_is_found_in_every_format() {
             r#"{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":"a\nb","cache_control":{"type":"ephemeral"}}]}]}"#,
         ),
         (GEMINI, r#"{"contents":[{"role":"user","parts":[{"text":"a\nb"}]}]}"#),
-        (GEMINI, r#"{"contents":[{"parts":[{"text":"x"}]},{"role":"model","parts":[{"text":"y"}]},{"parts":[{"text":"a\nb"}]}]}"#),
+        (
+            GEMINI,
+            r#"{"contents":[{"parts":[{"text":"x"}]},{"role":"model","parts":[{"text":"y"}]},{"parts":[{"text":"a\nb"}]}]}"#,
+        ),
     ] {
         assert_eq!(text(surface, body).as_deref(), Some("a\nb"), "{body}");
     }
@@ -88,7 +97,9 @@ fn requests_that_differ_in_the_last_text_alone_are_the_same_without_it() {
         parts
     };
     let chat = |earlier: &str, last: &str, more: &str| {
-        format!(r#"{{"model":"m", "messages":[{{"role":"user","content":"{earlier}"}},{{"role":"user", "content":"{last}"}}]{more}}}"#)
+        format!(
+            r#"{{"model":"m", "messages":[{{"role":"user","content":"{earlier}"}},{{"role":"user", "content":"{last}"}}]{more}}}"#
+        )
     };
     let plain = identity(CHAT, &chat("x", "one", ""));
     assert_eq!(identity(CHAT, &chat("x", "another, longer", "")), plain);

@@ -209,7 +209,7 @@ fn decision(explanation: &Value) -> Vec<String> {
     if let Some(error) = error(&decision["error"]) {
         return vec![error];
     }
-    if explanation["cache"]["status"] == "hit-exact" {
+    if explanation["cache"]["status"].as_str().is_some_and(|status| status.starts_with("hit-")) {
         return vec!["answered from the cache".to_owned()];
     }
     let targets = decision["would_try"].as_array().into_iter().flatten().filter_map(Value::as_str);

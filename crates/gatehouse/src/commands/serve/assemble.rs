@@ -17,7 +17,7 @@ use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use pipeline::budgets;
 use pipeline::gateway::{Gateway, background};
-use pipeline::policy::{CachePolicy, Fallback, PassthroughRules, Policy, Retries};
+use pipeline::policy::{CachePolicy, Fallback, PassthroughRules, Policy, Retries, SemanticPolicy};
 use pipeline::refresh::{Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
 use pipeline::services::audit;
@@ -34,6 +34,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
 use super::reload::RunningSettings;
+use crate::embedder;
 use crate::master_key::{self, MasterKey};
 use crate::settings::{
     Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, key_strength, network,
@@ -105,6 +106,10 @@ pub async fn assemble(
     let policy = policy(settings);
     let gateway = Arc::new(Gateway {
         response_cache: policy.cache.open(),
+        semantic_cache: policy
+            .cache
+            .open_semantic(embedder::find(settings), Some(store.semantic_entries().clone())),
+        send_internal: pipeline::internal_call::send,
         admin_trust: admin_trust(settings, listener),
         clock,
         entropy,
@@ -210,12 +215,15 @@ fn start_background(
         spawn(refresher.clone().keep_discovering(interval)),
         spawn(background::keep_retrying_receipts(gateway.clone())),
         spawn(keep_sweeping(gateway.clone())),
-        spawn(keep_expiring(gateway.clone())),
+        spawn(keep_expiring(gateway.clone(), store.clone())),
         spawn(background::keep_writing_key_uses(gateway.clone(), store.clone())),
         spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
         spawn(gateway.idempotency.clone().keep_renewing()),
         spawn(store.ledger().clone().keep_compacting(gateway.clock.clone())),
     ];
+    if gateway.semantic_cache.is_some() {
+        tasks.push(spawn(background::keep_semantic_cache(gateway.clone(), store.clone())));
+    }
     if gateway.capabilities.has(Capability::AdvancedBudgets) {
         let trust = refresher.trust(ProviderSource::Admin);
         let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
@@ -249,8 +257,8 @@ async fn keep_sweeping(gateway: Arc<Gateway>) {
     }
 }
 
-/// Deletes expired responses and expired idempotent answers.
-async fn keep_expiring(gateway: Arc<Gateway>) {
+/// Deletes expired responses, idempotent answers and entries of the semantic cache.
+async fn keep_expiring(gateway: Arc<Gateway>, store: Store) {
     loop {
         tokio::time::sleep(HOURLY).await;
         match gateway.responses.expire(gateway.clock.now()).await {
@@ -262,6 +270,11 @@ async fn keep_expiring(gateway: Arc<Gateway>) {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "expired idempotent answers deleted"),
             Err(error) => tracing::warn!(%error, "failed to delete expired idempotent answers"),
+        }
+        match store.semantic_entries().expire(gateway.clock.now()).await {
+            Ok(0) => {}
+            Ok(count) => tracing::info!(count, "expired entries of the semantic cache deleted"),
+            Err(error) => tracing::warn!(%error, "failed to delete expired entries of the semantic cache"),
         }
     }
 }
@@ -454,6 +467,15 @@ fn policy(settings: &Settings) -> Policy {
             ttl: settings.cache.ttl,
             scope: settings.cache.scope.0,
             max_bytes: settings.cache.max_bytes.0,
+            semantic: SemanticPolicy {
+                enabled: settings.semantic_cache.enabled,
+                mode: settings.semantic_cache.mode.0,
+                threshold: settings.semantic_cache.threshold.0,
+                ttl: settings.semantic_cache.ttl,
+                recheck: settings.semantic_cache.recheck.0,
+                prompt_similarity: settings.semantic_cache.prompt_similarity.0,
+                max_entries: usize::try_from(settings.semantic_cache.max_entries).unwrap_or(usize::MAX),
+            },
         },
         prompt_cache: settings.prompt_cache.mode.0,
         guardrails: settings.guardrails.enabled,

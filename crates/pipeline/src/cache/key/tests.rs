@@ -113,3 +113,66 @@ fn every_part_changes_the_key() {
     assert_eq!(key(&changes[0], &streamed, None), keys[0], "whole and streamed answers are shared");
     assert_eq!(hex(&keys[0]).len(), 64);
 }
+
+#[test]
+fn only_callers_of_the_same_scope_share_answers_to_similar_requests() {
+    let requests = [
+        r#"{"model":"m","messages":[{"role":"user","content":"one"}]}"#,
+        r#"{"model":"m","messages":[{"role":"user","content":"another"}]}"#,
+    ];
+    let partition = |scope: CacheScope, owner: &Owner, body: &'static str| {
+        let request = request(body);
+        let text = wire::last_user_text::find(CHAT, &request).unwrap();
+        semantic_keys(&parts(Sharing::of(scope, owner)), &request, &text.value).partition
+    };
+    let shares: [(CacheScope, Shares); 4] = [
+        (CacheScope::UserPath, |one, other| one.tenant == other.tenant && one.user_path == other.user_path),
+        (CacheScope::Key, |one, other| one.tenant == other.tenant && one.key == other.key),
+        (CacheScope::Tenant, |one, other| one.tenant == other.tenant),
+        (CacheScope::Global, |_, _| true),
+    ];
+    let owners = owners();
+    for (scope, shares) in shares {
+        let [here, there] =
+            requests.map(|body| owners.iter().map(|owner| partition(scope, owner, body)).collect::<Vec<_>>());
+        for (one, one_key) in owners.iter().zip(&here) {
+            for (other, other_key) in owners.iter().zip(&there) {
+                assert_eq!(one_key == other_key, shares(one, other), "{scope:?}: {one:?} {other:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn similar_requests_differ_in_the_last_text_alone() {
+    let owner = owner("k", "/a", "");
+    let keys = |parts: &KeyParts, body: &'static str| {
+        let request = request(body);
+        let text = wire::last_user_text::find(CHAT, &request).unwrap();
+        semantic_keys(parts, &request, &text.value)
+    };
+    let plain = parts(Sharing::of(CacheScope::UserPath, &owner));
+    let body = r#"{"model":"m","messages":[{"role":"user","content":"one"}]}"#;
+    let same = keys(&plain, body);
+    for other in [
+        r#"{"model":"m","messages":[{"role":"system","content":"s"},{"role":"user","content":"one"}]}"#,
+        r#"{"model":"m","temperature":0,"messages":[{"role":"user","content":"one"}]}"#,
+        r#"{"model":"m","user":"u","messages":[{"role":"user","content":"one"}]}"#,
+    ] {
+        let other = keys(&plain, other);
+        assert!(other.params_hash != same.params_hash && other.partition != same.partition);
+    }
+    let changed: [fn(&mut KeyParts); 4] = [
+        |parts| parts.origin.model = "n".into(),
+        |parts| parts.origin.address = "https://b.example/v1?".into(),
+        |parts| parts.requested_model = "alias".into(),
+        |parts| parts.guardrails = vec!["hash".into()],
+    ];
+    for change in changed {
+        let mut parts = plain.clone();
+        change(&mut parts);
+        let other = keys(&parts, body);
+        assert_eq!(other.params_hash, same.params_hash);
+        assert_ne!(other.partition, same.partition);
+    }
+}

@@ -9,7 +9,7 @@ use domain::clock::Timestamp;
 use domain::money::Nanos;
 use http::HeaderMap;
 use serde::Serialize;
-use store::{CacheUsage, UsageFilter};
+use store::{CacheUsage, SemanticChecks, UsageFilter};
 use utoipa::{IntoParams, ToSchema};
 
 use crate::App;
@@ -50,7 +50,7 @@ pub struct CacheOverviewView {
 /// Totals over the range. The tokens are those of the answers from the cache.
 #[derive(Serialize, ToSchema)]
 pub struct CacheSummaryView {
-    /// Answers that the semantic cache would have given if it served any.
+    /// Answers that the semantic cache found and did not serve, in the mode shadow.
     pub shadow_hits: i64,
     /// Hits of the semantic cache that were compared with a new answer.
     pub rechecks: i64,
@@ -102,13 +102,22 @@ pub async fn overview(
     let filter = query::usage_filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
     let calendar =
         Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::of_days(&pairs)? };
+    let checks = checks(&app, &filter).await?;
     let periods = by_period(&app, filter, &calendar).await?;
     let mut total = CacheUsage::default();
     periods.values().for_each(|period| total.add(period));
     Ok(Json(CacheOverviewView {
-        summary: summary(&total),
+        summary: summary(&total, &checks),
         daily: periods.iter().map(|(start, period)| show(calendar.label(*start), period)).collect(),
     }))
+}
+
+/// Hits of the semantic cache that were not served or were compared, those of this moment included.
+async fn checks(app: &App, filter: &UsageFilter) -> Result<SemanticChecks, Problem> {
+    if let Some(semantic) = &app.gateway.semantic_cache {
+        semantic.checks().write(usage::ledger(app)).await?;
+    }
+    Ok(usage::ledger(app).semantic_checks(&usage::until_now(app, filter.clone())).await?)
 }
 
 /// Figures by the start of the period.
@@ -129,12 +138,11 @@ async fn by_period(
     Ok(periods)
 }
 
-fn summary(total: &CacheUsage) -> CacheSummaryView {
+fn summary(total: &CacheUsage, checks: &SemanticChecks) -> CacheSummaryView {
     CacheSummaryView {
-        // There is no semantic cache yet.
-        shadow_hits: 0,
-        rechecks: 0,
-        false_hit_rate: None,
+        shadow_hits: checks.shadow_hits,
+        rechecks: checks.rechecks,
+        false_hit_rate: checks.false_hit_rate(),
         total_hits: total.hits(),
         exact_hits: total.exact_hits,
         semantic_hits: total.semantic_hits,

@@ -38,7 +38,7 @@ pub struct CachePurgeResult {
     responses((status = 200, description = "The number of answers that were removed", body = CachePurgeResult),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "The user path is not within that of the key"),
-        (status = 503, description = "The response cache is off")),
+        (status = 503, description = "The response cache is off, or storage is down")),
     security(("bearer" = ["admin:cache:write"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
@@ -48,8 +48,12 @@ pub async fn create(
     enabled(&app)?;
     let CachePurgeRequest { user_path, model } = request;
     let user_path = purged_path(&authorized.principal, user_path)?;
-    let cache = app.gateway.response_cache.as_ref();
-    let purged = cache.map_or(0, |cache| cache.purge(&PurgeFilter { user_path, model }));
+    let filter = PurgeFilter { user_path, model };
+    let mut purged = app.gateway.response_cache.as_ref().map_or(0, |cache| cache.purge(&filter));
+    if let Some(semantic) = &app.gateway.semantic_cache {
+        purged += semantic.purge(&filter);
+        semantic.purge_stored(&filter).await?;
+    }
     tracing::info!(purged, actor = authorized.principal.actor(), "cache purged");
     Ok(Json(CachePurgeResult { purged }))
 }

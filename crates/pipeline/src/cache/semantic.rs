@@ -1,0 +1,195 @@
+//! The search for the answer to a similar call, and the comparison of such answers with new ones.
+
+use std::sync::{Arc, OnceLock};
+
+use domain::call::{Format, Surface};
+
+use super::conversion;
+use super::embedding::{self, Caller, Vector};
+use super::key::{SemanticKeys, hex};
+use super::request::CacheRequest;
+use super::semantic_request::SemanticRequest;
+use crate::call::arrival::Arrival;
+use crate::call::cache_use::{MissReason, SemanticDetails};
+use crate::call::context::CallContext;
+use crate::call::receive::Call;
+use crate::gateway::Gateway;
+use crate::policy::SemanticMode;
+use crate::services::embedder::Embedder;
+use crate::services::response_cache::CachedAnswer;
+use crate::services::semantic_cache::{SemanticCache, SemanticEntry, SemanticMatch, SemanticQuery, cosine};
+
+/// The lowest similarity of two answers that agree.
+const AGREEMENT: f64 = 0.8;
+/// Longer answers are compared by their beginning. Encoders read no more than that either.
+const COMPARED_CHARS: usize = 2000;
+
+/// A call that is compared with earlier ones.
+pub struct SemanticCall {
+    pub request: SemanticRequest,
+    pub keys: SemanticKeys,
+    cache: Arc<SemanticCache>,
+    caller: Caller,
+    user_path: String,
+    generation: u64,
+    /// The vector of the text, once it is known: it is computed at most once.
+    vector: OnceLock<Vector>,
+    /// The answer that was found and not served.
+    withheld: OnceLock<Withheld>,
+}
+
+/// An answer that is compared with a new one.
+struct Withheld {
+    entry: Arc<SemanticEntry>,
+    score: f64,
+}
+
+impl SemanticCall {
+    /// The part of a call that is compared with earlier ones; `None` if it is not.
+    pub fn of(
+        arrival: &Arrival,
+        call: &Call,
+        request: &CacheRequest,
+        context: &CallContext,
+    ) -> Option<Arc<Self>> {
+        let cache = context.gateway().semantic_cache.clone()?;
+        let compared = request.semantic.clone()?;
+        Some(Arc::new(Self {
+            keys: request.semantic_keys(call, &compared),
+            caller: Caller::of(arrival, context, &cache.embedder),
+            user_path: context.owner().user_path.clone(),
+            request: compared,
+            generation: cache.generation(),
+            cache,
+            vector: OnceLock::new(),
+            withheld: OnceLock::new(),
+        }))
+    }
+
+    /// The details of the decision, before the search.
+    pub fn details(&self) -> SemanticDetails {
+        SemanticDetails {
+            key: hex(&self.keys.partition),
+            params_hash: hex(&self.keys.params_hash),
+            ttl_seconds: self.request.ttl.as_secs(),
+            threshold: self.request.bounds.threshold,
+            prompt_similarity: self.request.bounds.prompt_similarity,
+            ..SemanticDetails::default()
+        }
+    }
+
+    /// Whether nothing is sent for the search.
+    pub fn is_local(&self) -> bool {
+        matches!(self.cache.embedder, Embedder::Local(_))
+    }
+
+    /// Searches the answer to a similar call.
+    pub async fn search(self: &Arc<Self>, gateway: &Arc<Gateway>) -> Result<SemanticMatch, MissReason> {
+        let vector = self.vector(gateway).await?;
+        let (call, now) = (self.clone(), gateway.clock.tick());
+        let search = move || {
+            let query = SemanticQuery {
+                partition: &call.keys.partition,
+                prompt: &call.request.text,
+                vector: &vector,
+                threshold: call.request.bounds.threshold,
+                prompt_similarity: call.request.bounds.prompt_similarity,
+            };
+            call.cache.search(&query, now)
+        };
+        embedding::on_index(gateway, search).await.ok_or(MissReason::EmbedderFailed)
+    }
+
+    async fn vector(&self, gateway: &Arc<Gateway>) -> Result<Vector, MissReason> {
+        if let Some(vector) = self.vector.get() {
+            return Ok(vector.clone());
+        }
+        let vector = embedding::embed_prompt(gateway, &self.cache, &self.caller, &self.request.text).await?;
+        Ok(self.vector.get_or_init(|| vector).clone())
+    }
+
+    /// Records an answer that is found and not served: it is compared with the new answer to the call. In shadow mode all
+    /// are, unless that costs a call of the embedder.
+    pub fn withhold(&self, entry: Arc<SemanticEntry>, score: f64, gateway: &Gateway, is_sampled: bool) {
+        let is_shadow = gateway.policy.cache.semantic.mode == SemanticMode::Shadow;
+        if is_shadow {
+            self.cache.checks().count_shadow_hit(gateway.clock.now(), &self.user_path);
+            gateway.metrics.shadow_hit();
+        }
+        if is_sampled || (is_shadow && self.is_local()) {
+            let _ = self.withheld.set(Withheld { entry, score });
+        }
+    }
+
+    /// Adds the new answer to the call, in the background. If an answer was withheld, both are compared first: the new one
+    /// is added only if they do not agree.
+    pub fn answered(self: Arc<Self>, gateway: Arc<Gateway>, cached: CachedAnswer, surface: Surface) {
+        // Outside a runtime, the process is stopping.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        let Surface::Converse(format) = surface else { return };
+        let tasks = gateway.tasks.clone();
+        tasks.spawn_on(async move { self.settle(&gateway, cached, format).await }, &runtime);
+    }
+
+    async fn settle(self: Arc<Self>, gateway: &Arc<Gateway>, cached: CachedAnswer, format: Format) {
+        if let Some(Withheld { entry, score }) = self.withheld.get() {
+            let agrees = self.agree(gateway, &entry.cached, &cached, format).await;
+            let (Some(agrees), times) = (agrees, (gateway.clock.tick(), gateway.clock.now())) else { return };
+            self.cache.checks().count_recheck(times.1, &self.user_path, agrees);
+            gateway.metrics.rechecked(agrees);
+            if agrees {
+                return;
+            }
+            tracing::info!(score, user_path = self.user_path, "semantic cache hit was wrong");
+            self.cache.raise_min_score(entry, *score, times);
+        }
+        let Ok(vector) = self.vector(gateway).await else { return };
+        let times = (gateway.clock.tick(), gateway.clock.now());
+        embedding::on_index(gateway, move || {
+            let (request, keys) = (&self.request, &self.keys);
+            self.cache.insert(keys.partition, &request.text, &vector, cached, self.generation, times);
+        })
+        .await;
+    }
+
+    /// Whether two answers agree; `None` if they cannot be compared.
+    async fn agree(
+        &self,
+        gateway: &Arc<Gateway>,
+        one: &CachedAnswer,
+        other: &CachedAnswer,
+        format: Format,
+    ) -> Option<bool> {
+        let text = |answer: &CachedAnswer| -> Option<String> {
+            Some(conversion::text(answer, format)?.chars().take(COMPARED_CHARS).collect())
+        };
+        let (one, other) = (text(one)?, text(other)?);
+        if one.trim() == other.trim() {
+            return Some(true);
+        }
+        let vectors =
+            embedding::embed(gateway, &self.cache, &self.caller, vec![one, other], None).await.ok()?;
+        let [one, other] = &vectors[..] else { return None };
+        Some(cosine(one, other) >= AGREEMENT)
+    }
+}
+
+/// Whether a hit of this call is compared with a new answer. `draw` is the number that random choices of the call are made
+/// from.
+pub fn is_sampled(draw: u64, share: f64) -> bool {
+    // Mixed, because other choices are made from the same number.
+    let mixed = (draw ^ 0x5e3a_171c).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((mixed >> 11) as f64) < share * (1_u64 << 53) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn about_the_share_is_sampled() {
+        let sampled = |share| (0..10_000).filter(|draw| is_sampled(*draw, share)).count();
+        assert_eq!((sampled(0.0), sampled(1.0)), (0, 10_000));
+        assert!((50..200).contains(&sampled(0.01)), "{}", sampled(0.01));
+    }
+}

@@ -1,0 +1,94 @@
+//! Entries of the semantic cache in the form in which they are stored.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use domain::clock::Timestamp;
+use domain::money::Nanos;
+use domain::usage::{Untold, Usage};
+use semantic_cache::quantise::Quantised;
+use serde::{Deserialize, Serialize};
+use store::SemanticRow;
+
+use super::SemanticEntry;
+use crate::services::recorded_answer::RecordedAnswer;
+use crate::services::response_cache::CachedAnswer;
+
+/// Facts about an answer besides its bytes.
+#[derive(Serialize, Deserialize)]
+struct AnswerFacts {
+    is_stream: bool,
+    includes_usage: bool,
+    response_id: Option<String>,
+    usage: Option<Usage>,
+    cost: Option<Nanos>,
+}
+
+/// The row of an entry. `now` and `at` are the same time on the two clocks.
+pub fn row(entry: &SemanticEntry, embedder: String, now: Duration, at: Timestamp) -> Option<SemanticRow> {
+    let cached = &entry.cached;
+    let left = cached.expires_at.checked_sub(now)?;
+    // Which sides were not reported is not stored, only that the usage is an estimate.
+    let usage = cached.usage.clone().map(|usage| {
+        let estimated = usage.estimated || usage.untold != Untold::default();
+        Usage { estimated, ..usage }
+    });
+    let facts = AnswerFacts {
+        is_stream: cached.is_stream,
+        includes_usage: cached.includes_usage,
+        response_id: cached.response_id.clone(),
+        usage,
+        cost: cached.cost,
+    };
+    Some(SemanticRow {
+        id: hex(&entry.id),
+        partition: hex(&entry.partition),
+        embedder,
+        user_path: cached.user_path.clone(),
+        model: cached.answer.target().model.to_string(),
+        min_score: (f64::from(entry.min_score) * 1e6).round() as i64,
+        expires_at: Timestamp(at.micros().saturating_add(i64::try_from(left.as_micros()).ok()?)),
+        vector: entry.vector.components.iter().map(|component| component.cast_unsigned()).collect(),
+        facts: serde_json::to_string(&facts).ok()?,
+        prompt: entry.prompt.clone(),
+        answer: cached.answer.clone().into_stored()?,
+    })
+}
+
+/// The entry of a row; `None` if it cannot be read, or has expired.
+pub fn read(row: SemanticRow, now: Duration, at: Timestamp) -> Option<SemanticEntry> {
+    let left = u64::try_from(row.expires_at.micros() - at.micros()).ok().filter(|left| *left > 0)?;
+    let facts: AnswerFacts = serde_json::from_str(&row.facts).ok()?;
+    let components = row.vector.iter().map(|component| component.cast_signed()).collect();
+    let cached = CachedAnswer {
+        answer: RecordedAnswer::from_stored(row.answer)?,
+        is_stream: facts.is_stream,
+        includes_usage: facts.includes_usage,
+        response_id: facts.response_id,
+        usage: facts.usage,
+        cost: facts.cost,
+        user_path: row.user_path,
+        expires_at: now + Duration::from_micros(left),
+    };
+    Some(SemanticEntry {
+        id: bytes(&row.id)?,
+        partition: bytes(&row.partition)?,
+        prompt: row.prompt,
+        vector: Quantised::from_components(components)?,
+        min_score: (row.min_score as f64 / 1e6) as f32,
+        cached: Arc::new(cached),
+    })
+}
+
+pub fn hex(bytes: &[u8; 32]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn bytes(hex: &str) -> Option<[u8; 32]> {
+    let mut bytes = [0; 32];
+    let digits = hex.as_bytes();
+    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    (digits.len() == 64).then_some(bytes)
+}
