@@ -1,6 +1,6 @@
 //! Finds the next special byte of a JSON string: a quote, a backslash or a control character.
 
-use wide::{CmpEq as _, CmpLt as _, u8x16};
+use wide::u8x16;
 
 const BLOCK: usize = 16;
 

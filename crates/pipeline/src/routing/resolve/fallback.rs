@@ -22,7 +22,7 @@ pub struct Needs {
 }
 
 /// Reports required capabilities; computed only when needed.
-pub trait RequiredCapabilities {
+pub trait RequiredCapabilities: Sync {
     fn needs(&self) -> Needs;
 }
 
