@@ -40,8 +40,8 @@ use crate::services::semantic_cache::SemanticCache;
 use crate::services::traces::Traces;
 use crate::snapshot::Snapshot;
 
-/// A call that the gateway makes on behalf of a caller.
-pub struct InternalCall {
+/// A call of embeddings that the semantic cache makes on behalf of a caller.
+pub struct EmbeddingsCall {
     /// The credential of the caller, its user path and its run.
     pub headers: HeaderMap,
     pub client_ip: Option<IpAddr>,
@@ -50,9 +50,9 @@ pub struct InternalCall {
     pub body: Bytes,
 }
 
-/// Sends an internal call; the result is the body of its answer.
-pub type SendInternal =
-    fn(Arc<Gateway>, InternalCall) -> Pin<Box<dyn Future<Output = Result<Bytes, Fault>> + Send>>;
+/// Sends a call of embeddings; the result is the body of its answer.
+pub type SendEmbeddings =
+    fn(Arc<Gateway>, EmbeddingsCall) -> Pin<Box<dyn Future<Output = Result<Bytes, Fault>> + Send>>;
 
 pub struct Gateway {
     pub clock: Arc<dyn Clock>,
@@ -85,7 +85,7 @@ pub struct Gateway {
     /// `None` if the semantic cache is off.
     pub semantic_cache: Option<Arc<SemanticCache>>,
     /// Makes a call on behalf of a caller. A function, because the steps of a call are above this module.
-    pub send_internal: SendInternal,
+    pub send_embeddings: SendEmbeddings,
     pub prompt_affinity: PromptAffinity,
     pub body_work: BodyWork,
     /// Limits the audit entries of callers without a valid key.

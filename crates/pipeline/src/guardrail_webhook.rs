@@ -10,15 +10,11 @@ use bytes::Bytes;
 use domain::canon::Role;
 use domain::receipt::GuardedSubject;
 use egress::{Destination, Outbound};
-use futures_util::future::join_all;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use serde::{Deserialize, Serialize};
 
-use crate::call::context::CallContext;
 use crate::gateway::Gateway;
-use crate::guardrails::{
-    CompiledGuardrail, Step, WebhookCheck, WebhookText, WebhookVerdict, WebhookVerdicts,
-};
+use crate::guardrails::{CompiledGuardrail, RemoteText, RemoteVerdict, WebhookCheck};
 use crate::services::webhooks;
 
 /// The most bytes of a response beyond those of the request.
@@ -45,7 +41,7 @@ struct RequestMessage<'a> {
 }
 
 impl<'a> RequestMessage<'a> {
-    fn of(WebhookText { role, text, is_json }: &'a WebhookText) -> Self {
+    fn of(RemoteText { role, text, is_json, .. }: &'a RemoteText) -> Self {
         Self { role: role_name(*role), content: text, format: is_json.then_some("json") }
     }
 }
@@ -72,26 +68,6 @@ struct ResponseMessage {
     content: String,
 }
 
-/// Whether a guardrail of the step has a webhook.
-pub(crate) fn has_webhook(step: &Step) -> bool {
-    step.iter().any(|guardrail| guardrail.webhook().is_some())
-}
-
-/// Calls all webhooks of a step at the same time.
-pub(crate) async fn call_webhooks(
-    step: &Step,
-    subject: GuardedSubject,
-    context: &CallContext,
-    texts: &[WebhookText],
-) -> WebhookVerdicts {
-    let (request_id, user_path) = (context.request_id.as_str(), &*context.owner().user_path);
-    let calling = step.iter().filter(|guardrail| guardrail.webhook().is_some()).map(|guardrail| async {
-        let facts = WebhookFacts { subject, request_id, user_path };
-        (guardrail.name().to_owned(), call_webhook(context.gateway(), guardrail, facts, texts).await)
-    });
-    join_all(calling).await.into_iter().collect()
-}
-
 /// The facts about a call that a webhook gets.
 #[derive(Clone, Copy)]
 pub struct WebhookFacts<'a> {
@@ -105,15 +81,15 @@ pub async fn call_webhook(
     gateway: &Gateway,
     guardrail: &CompiledGuardrail,
     facts: WebhookFacts<'_>,
-    texts: &[WebhookText],
-) -> WebhookVerdict {
-    let Some(webhook) = guardrail.webhook() else { return WebhookVerdict::Allow };
+    texts: &[RemoteText],
+) -> RemoteVerdict {
+    let Some(webhook) = guardrail.webhook() else { return RemoteVerdict::Allow };
     let timeout_ms = webhook.config.timeout_ms;
     let limit = Duration::from_millis(timeout_ms);
     match tokio::time::timeout(limit, exchange(gateway, guardrail, webhook, facts, texts)).await {
         Ok(Ok(verdict)) => verdict,
-        Ok(Err(reason)) => WebhookVerdict::Failed(reason),
-        Err(_) => WebhookVerdict::Failed(format!("the webhook did not respond within {timeout_ms} ms")),
+        Ok(Err(reason)) => RemoteVerdict::Failed(reason),
+        Err(_) => RemoteVerdict::Failed(format!("the webhook did not respond within {timeout_ms} ms")),
     }
 }
 
@@ -122,8 +98,8 @@ async fn exchange(
     guardrail: &CompiledGuardrail,
     webhook: &WebhookCheck,
     facts: WebhookFacts<'_>,
-    texts: &[WebhookText],
-) -> Result<WebhookVerdict, String> {
+    texts: &[RemoteText],
+) -> Result<RemoteVerdict, String> {
     let (destination, path_and_query) = destination(gateway, webhook)?;
     let body = request_body(guardrail.name(), facts, texts)?;
     let limit = body.len() + RESPONSE_SIZE_MARGIN;
@@ -143,7 +119,7 @@ async fn exchange(
     verdict(&body, texts)
 }
 
-fn request_body(name: &str, facts: WebhookFacts<'_>, texts: &[WebhookText]) -> Result<Bytes, String> {
+fn request_body(name: &str, facts: WebhookFacts<'_>, texts: &[RemoteText]) -> Result<Bytes, String> {
     let question = WebhookRequest {
         guardrail: name,
         subject: facts.subject.as_str(),
@@ -154,20 +130,20 @@ fn request_body(name: &str, facts: WebhookFacts<'_>, texts: &[WebhookText]) -> R
     serde_json::to_vec(&question).map(Bytes::from).map_err(|error| error.to_string())
 }
 
-fn verdict(body: &[u8], texts: &[WebhookText]) -> Result<WebhookVerdict, String> {
+fn verdict(body: &[u8], texts: &[RemoteText]) -> Result<RemoteVerdict, String> {
     // The text of the error could repeat parts of the response.
     let answer: WebhookResponse = serde_json::from_slice(body)
         .map_err(|_| "the response of the webhook is not a valid verdict".to_owned())?;
     match answer.action {
-        Action::Allow => Ok(WebhookVerdict::Allow),
-        Action::Block => Ok(WebhookVerdict::Block),
+        Action::Allow => Ok(RemoteVerdict::Allow),
+        Action::Block => Ok(RemoteVerdict::Block),
         Action::Replace if answer.messages.len() != texts.len() => {
             let (count, expected) = (answer.messages.len(), texts.len());
             Err(format!("the webhook returned {count} messages, and {expected} were expected"))
         }
         Action::Replace => {
             let contents = answer.messages.into_iter().map(|message| message.content);
-            Ok(WebhookVerdict::replace(texts, contents.collect()))
+            Ok(RemoteVerdict::replace(texts, contents.collect()))
         }
     }
 }

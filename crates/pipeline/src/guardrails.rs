@@ -13,18 +13,18 @@ mod compiled;
 mod json_stream;
 mod placeholder_restorer;
 mod plan;
+mod remote;
 mod request;
 mod sample;
 mod state;
 #[cfg(test)]
 mod tests;
 mod text_stream;
-mod webhook;
 
 pub use answer_filter::{AnswerFilter, FilterInputs, InspectedReply, RecordedReply};
 pub use answer_record::redact_recorded_request;
-pub use compiled::{CompileError, CompiledGuardrail, WebhookCheck};
+pub use compiled::{CompileError, CompiledGuardrail, WebhookCheck, includes_role};
 pub use plan::{CallGuardrails, GuardrailPlan, Step, scope_key};
+pub use remote::{RemoteText, RemoteVerdict, RemoteVerdicts};
 pub use request::{RequestChanges, RequestInspection, RequestInspector, RequestToInspect, inspect_request};
 pub use sample::{Sample, TestResult};
-pub use webhook::{WebhookText, WebhookVerdict, WebhookVerdicts};

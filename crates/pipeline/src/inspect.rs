@@ -15,11 +15,12 @@ use crate::call::arrival::Arrival;
 use crate::call::previous;
 use crate::call::receive::{self, Call};
 use crate::gateway::Gateway;
-use crate::guardrail_webhook;
 use crate::guardrails::{
-    CallGuardrails, RequestChanges, RequestInspection, RequestInspector, RequestToInspect, WebhookVerdicts,
+    CallGuardrails, RemoteVerdicts, RequestChanges, RequestInspection, RequestInspector, RequestToInspect,
     redact_recorded_request,
 };
+use crate::internal_call::InternalCaller;
+use crate::remote_guardrails;
 
 /// Passes a request through its guardrails, which may change or refuse it.
 pub(crate) async fn inspect(
@@ -77,8 +78,8 @@ async fn run_guardrails(
     let size = request.body.len() + request.history.iter().map(Bytes::len).sum::<usize>();
     let is_recorded = ticket.context.records_bodies();
     let (surface, original) = (request.surface, request.body.clone());
-    let inspector = match guardrails.has_request_webhook() {
-        true => inspect_with_webhooks(request, &guardrails, &key, ticket).await?,
+    let inspector = match guardrails.has_remote_on_requests() {
+        true => inspect_with_remote(request, &guardrails, &key, ticket).await?,
         false => RequestInspector::new(request),
     };
     let work = move || {
@@ -92,8 +93,8 @@ async fn run_guardrails(
     Ok(inspection)
 }
 
-/// Inspects a request up to the last step with a webhook.
-async fn inspect_with_webhooks(
+/// Inspects a request up to the last step with a remote guardrail.
+async fn inspect_with_remote(
     request: RequestToInspect,
     guardrails: &Arc<CallGuardrails>,
     key: &ScopeKey,
@@ -102,17 +103,17 @@ async fn inspect_with_webhooks(
     let gateway = ticket.gateway().clone();
     let size = request.body.len() + request.history.iter().map(Bytes::len).sum::<usize>();
     let mut inspector = RequestInspector::new(request);
-    let last = guardrails.request.iter().rposition(guardrail_webhook::has_webhook).map_or(0, |last| last + 1);
+    let last = guardrails.request.iter().rposition(remote_guardrails::has_remote).map_or(0, |last| last + 1);
     for index in 0..last {
         let step = &guardrails.request[index];
-        let mut verdicts = WebhookVerdicts::default();
-        if guardrail_webhook::has_webhook(step) && !inspector.is_refused() {
+        let mut verdicts = RemoteVerdicts::default();
+        if remote_guardrails::has_remote(step) && !inspector.is_refused() {
             let work = move || (inspector.texts(), inspector);
             let texts;
             (texts, inspector) = gateway.with_bytes(size, work).await?;
             let begun = ticket.context.now();
-            let subject = GuardedSubject::Request;
-            verdicts = guardrail_webhook::call_webhooks(step, subject, &ticket.context, &texts).await;
+            let (subject, caller) = (GuardedSubject::Request, InternalCaller::of(ticket));
+            verdicts = remote_guardrails::ask_step(step, subject, &caller, &texts).await;
             ticket.receipt.waited(ticket.context.now().saturating_sub(begun));
         }
         let (guardrails, key) = (guardrails.clone(), key.clone());
@@ -170,7 +171,7 @@ pub(crate) fn apply_changes(
         None => call,
     };
     call.holds_answer =
-        guardrails.has_answer_webhook() && answer_is_inspected(&call, guardrails, has_placeholders);
+        guardrails.has_remote_on_answers() && answer_is_inspected(&call, guardrails, has_placeholders);
     if let (Some(previous), Some(history)) = (&mut call.previous, history) {
         previous.items = history;
     }

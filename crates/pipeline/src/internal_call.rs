@@ -1,44 +1,186 @@
-//! Calls that the gateway makes on behalf of a caller. They pass all steps of a call, and have receipts of their own.
+//! Calls that the gateway makes itself on behalf of a caller: routed, admitted, dispatched and booked like the caller's
+//! own, with a receipt of their own. They have no guardrails, and do not use the response cache.
 
-use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
+use domain::call::{Format, Surface};
+use domain::canon::Reply;
 use domain::fault::{self, Fault};
-use domain::ids;
-use http_body_util::Full;
+use domain::principal::Principal;
+use domain::scope::Scope;
+use http::{HeaderMap, HeaderName, HeaderValue};
+use wire::codec::{Decoding, IdGenerator};
+use wire::formats;
 
+use crate::accounting::ticket::Ticket;
+use crate::admission::{Prepared, admit_sized};
 use crate::call::arrival::{Arrival, RequestId};
-use crate::delivery::reply::ReplyBody;
-use crate::gateway::{Gateway, InternalCall};
+use crate::call::receive;
+use crate::dispatch::{self, Answer};
+use crate::gateway::Gateway;
+use crate::resolve_plan::resolve_plan;
+use crate::routing::choose::SelectionMode;
 
-/// Sends a call and returns the body of its answer.
-pub fn send(
+/// The caller on whose behalf the gateway makes calls.
+pub struct InternalCaller {
     gateway: Arc<Gateway>,
-    call: InternalCall,
-) -> Pin<Box<dyn Future<Output = Result<Bytes, Fault>> + Send>> {
-    Box::pin(async move {
-        let InternalCall { headers, client_ip, endpoint, surface, body } = call;
-        let at = gateway.clock.now();
-        let arrival = Arrival {
-            request_id: RequestId::made(ids::unique(at, &*gateway.entropy)),
-            at,
-            tick: gateway.clock.tick(),
+    principal: Option<Principal>,
+    pub request_id: RequestId,
+    pub user_path: String,
+    /// The headers of the caller's own call that also concern those of the gateway: run, session and trace.
+    headers: HeaderMap,
+}
+
+impl InternalCaller {
+    /// The caller of a call. Calls on its behalf have the same request id.
+    pub fn of(ticket: &Ticket) -> Self {
+        let context = &ticket.context;
+        let receipt = ticket.receipt.receipt();
+        let run_id = receipt.and_then(|receipt| receipt.run_id.clone());
+        let session_id = receipt.and_then(|receipt| receipt.session_id.clone());
+        let mut headers = HeaderMap::from_iter(ticket.receipt.trace_headers(None));
+        for (name, value) in [("x-run-id", run_id), ("x-gateway-session-id", session_id)] {
+            let value = value.and_then(|value| HeaderValue::try_from(value).ok());
+            headers.extend(value.map(|value| (HeaderName::from_static(name), value)));
+        }
+        Self {
+            gateway: ticket.gateway().clone(),
+            principal: context.principal().cloned(),
+            request_id: context.request_id.clone(),
+            user_path: context.owner().user_path.clone(),
+            headers,
+        }
+    }
+
+    /// A caller without a call, on the path of its key.
+    pub fn without_call(gateway: &Arc<Gateway>, principal: &Principal, request_id: RequestId) -> Self {
+        Self {
+            gateway: gateway.clone(),
+            principal: Some(principal.clone()),
+            request_id,
+            user_path: principal.own_path().cloned().unwrap_or_default().as_str().to_owned(),
+            headers: HeaderMap::new(),
+        }
+    }
+
+    pub fn gateway(&self) -> &Arc<Gateway> {
+        &self.gateway
+    }
+
+    fn arrival(&self, endpoint: &'static str) -> Arrival {
+        let mut headers = self.headers.clone();
+        let user_path = HeaderValue::from_bytes(self.user_path.as_bytes()).ok();
+        headers.extend(user_path.map(|path| (HeaderName::from_static("x-gateway-user-path"), path)));
+        Arrival {
+            request_id: self.request_id.clone(),
+            at: self.gateway.clock.now(),
+            tick: self.gateway.clock.tick(),
             method: "POST",
             endpoint,
-            surface,
+            surface: Surface::Converse(Format::Chat),
             addressed: None,
             path: None,
             query: None,
-            client_ip,
+            client_ip: None,
             headers,
-        };
-        let reply = crate::run(&gateway, arrival, Full::new(body)).await.map_err(|refused| refused.fault)?;
-        let ReplyBody::Whole { pieces, .. } = reply.body else { return Err(fault::internal_error()) };
-        let joined = pieces.iter().fold(BytesMut::new(), |mut joined, piece| {
-            joined.extend_from_slice(piece);
-            joined
-        });
-        Ok(joined.freeze())
-    })
+        }
+    }
+}
+
+/// A chat completion that the gateway asks for.
+pub struct InternalCall {
+    /// The endpoint in receipts, which tells these calls from those of clients.
+    pub endpoint: &'static str,
+    /// A request in the format of chat completions.
+    pub body: Bytes,
+    /// The time for all attempts together.
+    pub timeout: Duration,
+}
+
+/// Makes a call of the gateway's own. Access rules, budgets and token limits of the caller apply, its request limits do
+/// not: they count the calls of clients.
+pub async fn complete(caller: &InternalCaller, call: InternalCall) -> Result<Reply, Fault> {
+    let gateway = caller.gateway();
+    let arrival = caller.arrival(call.endpoint);
+    let mut ticket = Ticket::open(gateway, &arrival);
+    let prepared = match prepare(caller, call, &arrival, &mut ticket).await {
+        Ok(prepared) => prepared,
+        Err(fault) => return Err(ticket.refuse(fault).fault),
+    };
+    let admitted = admit_sized(gateway, &arrival, prepared, ticket).await;
+    let (ticket, admitted) = admitted.map_err(|refused| refused.fault)?;
+    let (Prepared { call, plan, .. }, reservation) = match admitted {
+        Ok(admitted) => admitted,
+        Err(fault) => return Err(ticket.refuse(fault).fault),
+    };
+    let (ticket, outcome) = dispatch::dispatch(call, plan, reservation, ticket).await;
+    match outcome {
+        Ok(answer) => settle(ticket, answer).await,
+        Err(fault) => Err(ticket.refuse(fault).fault),
+    }
+}
+
+/// Resolves the targets of a call, and excepts it from guardrails.
+async fn prepare(
+    caller: &InternalCaller,
+    InternalCall { body, timeout, .. }: InternalCall,
+    arrival: &Arrival,
+    ticket: &mut Ticket,
+) -> Result<Prepared, Fault> {
+    let gateway = caller.gateway();
+    let principal = caller.principal.clone().ok_or_else(fault::invalid_api_key)?;
+    let user_path = ticket.identify_internal(&principal, arrival)?;
+    principal.require(Scope::Inference)?;
+    let call = receive::parse(body, arrival, gateway).await?;
+    ticket.receipt.requested(&call);
+    let snapshot = ticket.context.snapshot().clone();
+    let owner = (&principal, &user_path);
+    let plan = resolve_plan(gateway, &snapshot, owner, arrival, &call, ticket, SelectionMode::Live)?;
+    ticket.make_internal(timeout);
+    Ok(Prepared { snapshot, principal, user_path, call, plan })
+}
+
+/// Books an answer and reads it.
+async fn settle(mut ticket: Box<Ticket>, answer: Answer) -> Result<Reply, Fault> {
+    ticket.first_byte();
+    let reply = match answer {
+        Answer::Native(native, bytes, answer) => {
+            let raw = answer.usage.clone().map(|range| &bytes[range]).unwrap_or_default();
+            if let Some(usage) = native.read_usage(raw, None) {
+                ticket.consumed(usage, raw);
+            }
+            ticket.receipt.produced(answer.content_bytes as u64);
+            let mut decoding = decoding(&ticket);
+            let size = bytes.len();
+            let decode = move || formats::upstream(Format::Chat).decode(&bytes, &mut decoding);
+            ticket.gateway().with_bytes(size, decode).await.and_then(|decoded| decoded)
+        }
+        Answer::Translated(_, reply) => {
+            if let Some(usage) = reply.usage.clone() {
+                ticket.consumed(usage, &reply.raw_usage);
+            }
+            ticket.receipt.produced(reply.parts.iter().map(|part| part.content.byte_count()).sum());
+            Ok(*reply)
+        }
+        Answer::Stream(_) | Answer::Replayed(_) => Err(fault::internal_error()),
+    };
+    let reply = match reply {
+        Ok(reply) => reply,
+        Err(fault) => return Err(ticket.refuse(fault).fault),
+    };
+    if let Some(id) = &reply.id {
+        ticket.receipt.provider_id(id.clone());
+    }
+    if let Some(counted) = ticket.complete() {
+        let _ = counted.await;
+    }
+    Ok(reply)
+}
+
+fn decoding(ticket: &Ticket) -> Decoding {
+    let target = ticket.receipt.deployment().map(|deployment| deployment.target.clone());
+    let (provider, model) = target.map(|target| (target.instance, target.model)).unwrap_or_default();
+    Decoding { provider, model, schema_tool: None, ids: IdGenerator::new(ticket.context.seed()) }
 }

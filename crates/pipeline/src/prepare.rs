@@ -15,10 +15,9 @@ use crate::call::receive::Call;
 use crate::call::{authenticate, ownership, receive};
 use crate::gateway::Gateway;
 use crate::inspect::inspect;
+use crate::resolve_plan::resolve_plan;
 use crate::responses;
-use crate::routing::choose::{SelectionContext, SelectionMode};
-use crate::routing::resolve;
-use crate::routing::resolve::access::Access;
+use crate::routing::choose::SelectionMode;
 use crate::snapshot::Snapshot;
 
 /// Authenticates, parses, routes and inspects a call. In a dry run, no round-robin cursor is advanced.
@@ -82,17 +81,8 @@ pub(crate) async fn route(
     if mode == SelectionMode::Live {
         call = ticket.audit.converses(&ticket.context, call).await?;
     }
-    let access = Access::new(&gateway.policy, &snapshot.routes, &principal, &user_path);
-    let asking = call.asking(access, arrival, &gateway.policy)?;
-    let resolved = resolve::resolve(&asking, &mut ())?;
-    ticket.resolve_policy(&call, &resolved.primary().target, &user_path)?;
-    ticket.receipt.resolved(&snapshot.routes.names);
-    let policy = ticket.context.policy();
-    let resolved = resolved.with_options(&policy.routing, policy.features.fallback);
-    let plan = resolved.plan(|| SelectionContext {
-        warm: call.warm_target(&ticket.context, arrival.session_id()),
-        ..call.selection(gateway, arrival.request_id.number(), mode)
-    });
+    let owner = (&principal, &user_path);
+    let plan = resolve_plan(gateway, &snapshot, owner, arrival, &call, ticket, mode)?;
     Ok(Prepared { snapshot, principal, user_path, call, plan })
 }
 

@@ -34,8 +34,8 @@ pub use user_paths::{PATHS_PER_KEY, UserPaths};
 /// A call's share of its key's limits, held until the call is settled or dropped.
 pub struct Permit {
     account: Account,
-    /// The time at which the request was counted.
-    requested_at: Duration,
+    /// The time at which the request was counted; `None` for a call that does not count as one.
+    requested_at: Option<Duration>,
     /// `None` until the call's tokens are admitted.
     tokens: Option<Box<TokenShare>>,
     clock: Arc<dyn Clock>,
@@ -76,7 +76,7 @@ impl Account {
 }
 
 impl Permit {
-    fn new(account: Account, requested_at: Duration, clock: Arc<dyn Clock>) -> Self {
+    fn new(account: Account, requested_at: Option<Duration>, clock: Arc<dyn Clock>) -> Self {
         Self { account, requested_at, tokens: None, clock }
     }
 
@@ -96,7 +96,9 @@ impl Permit {
 
     /// Removes the request from the counts: a call that the gateway refuses with a 429 does not count.
     pub fn uncount_request(&mut self) {
-        self.account.counts.lock().uncount_request(self.requested_at);
+        if let Some(requested_at) = self.requested_at {
+            self.account.counts.lock().uncount_request(requested_at);
+        }
     }
 
     /// Corrects the tokens to what is known to be consumed, while the call is still in flight.
@@ -128,7 +130,11 @@ impl Drop for Permit {
         let consumed = self.tokens.as_ref().map_or(0, |share| share.consumed);
         self.correct(consumed);
         let taken = self.tokens.as_ref().map(|share| share.taken).unwrap_or_default();
-        self.account.counts.lock().leave(taken);
+        let mut counts = self.account.counts.lock();
+        counts.close_tokens(taken);
+        if self.requested_at.is_some() {
+            counts.leave();
+        }
     }
 }
 
@@ -140,6 +146,11 @@ pub fn admit(
 ) -> Result<Option<Permit>, LimitStatus> {
     let Some(key) = limited(principal) else { return Ok(None) };
     limiter.admit(key, clock).map(Some)
+}
+
+/// The permit of a call that takes tokens and is not counted as a request; `None` for a caller without limits.
+pub fn join(limiter: &Limiter, principal: &Principal, clock: &Arc<dyn Clock>) -> Option<Permit> {
+    limited(principal).map(|key| limiter.join(key, clock))
 }
 
 /// The limits of a key as they apply to its next call.

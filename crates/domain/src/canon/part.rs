@@ -130,6 +130,19 @@ impl Part {
     }
 }
 
+impl Content {
+    /// The bytes of its text; 0 for content without one.
+    pub fn byte_count(&self) -> u64 {
+        let length = match self {
+            Self::Text(text) | Self::Refusal(text) => text.len(),
+            Self::Thinking(thought) => thought.text.len(),
+            Self::ToolCall(call) => call.name.len() + call.arguments.len(),
+            _ => 0,
+        };
+        length as u64
+    }
+}
+
 impl From<Content> for Part {
     fn from(content: Content) -> Self {
         Self::new(content)

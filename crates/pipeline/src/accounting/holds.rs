@@ -95,6 +95,12 @@ impl Holds {
         Ok(())
     }
 
+    /// Takes part in the token limits of the key, for a call that does not count as a request.
+    pub fn join_account(&mut self, context: &CallContext, caller: &Principal) {
+        let gateway = context.gateway();
+        self.permit = rate_limit::join(&gateway.limiter, caller, &gateway.clock);
+    }
+
     /// Reserves the call's tokens against its key's limits.
     pub fn limit_tokens(
         &mut self,

@@ -116,6 +116,21 @@ impl Ticket {
 
     /// Records the caller and user path of the call, and counts it against the caller's request limits.
     pub fn identify(&mut self, caller: &Principal, arrival: &Arrival) -> Result<UserPath, Fault> {
+        let path = self.record_caller(caller, arrival);
+        self.holds.limit_request(&self.context, caller)?;
+        let path = path?;
+        self.gateway().user_paths.admit(caller, &path, self.context.now())?;
+        Ok(path)
+    }
+
+    /// Records the caller of a call that the gateway makes on its behalf, which is not counted as a request.
+    pub fn identify_internal(&mut self, caller: &Principal, arrival: &Arrival) -> Result<UserPath, Fault> {
+        let path = self.record_caller(caller, arrival)?;
+        self.holds.join_account(&self.context, caller);
+        Ok(path)
+    }
+
+    fn record_caller(&mut self, caller: &Principal, arrival: &Arrival) -> Result<UserPath, Fault> {
         let path = arrival::user_path(&arrival.headers).and_then(|asked| caller.user_path(asked));
         let run_id = arrival::run_id(&arrival.headers);
         // Not shared before, so this changes the context in place.
@@ -133,11 +148,8 @@ impl Ticket {
                 receipt.user_path = path.as_str().to_owned();
             }
         });
-        self.holds.limit_request(&self.context, caller)?;
         run_id?;
-        let path = path?;
-        self.gateway().user_paths.admit(caller, &path, self.context.now())?;
-        Ok(path)
+        path
     }
 
     /// Sets the policy of the call, once its targets are known, and stops recording what it does not record.
@@ -153,6 +165,11 @@ impl Ticket {
         if !placeholders.is_empty() {
             Arc::make_mut(&mut self.context).set_placeholders(placeholders);
         }
+    }
+
+    /// Makes this a call of the gateway's own: it has no guardrails, and a time limit.
+    pub fn make_internal(&mut self, timeout: Duration) {
+        Arc::make_mut(&mut self.context).make_internal(timeout);
     }
 
     /// Sets the policy of a call whose answer is held back until it is complete.

@@ -13,7 +13,7 @@ use crate::call::arrival::Arrival;
 use crate::call::authenticate;
 use crate::call::cache_use::MissReason;
 use crate::call::context::CallContext;
-use crate::gateway::{Gateway, InternalCall};
+use crate::gateway::{Gateway, EmbeddingsCall};
 use crate::services::embedder::{Embedder, TextEncoder, estimated_word_pieces};
 use crate::services::semantic_cache::SemanticCache;
 
@@ -158,14 +158,14 @@ async fn ask(
     texts: &[String],
 ) -> Result<Vec<Vector>, EmbeddingError> {
     let body = serde_json::json!({"model": selector, "input": texts, "encoding_format": "float"});
-    let call = InternalCall {
+    let call = EmbeddingsCall {
         headers: caller.headers.clone(),
         client_ip: caller.client_ip,
         endpoint: ENDPOINT,
         surface: Surface::Embeddings,
         body: Bytes::from(body.to_string()),
     };
-    let answer = (gateway.send_internal)(gateway.clone(), call).await;
+    let answer = (gateway.send_embeddings)(gateway.clone(), call).await;
     let answer = answer.map_err(|fault| EmbeddingError::Failed(fault.message.to_string()))?;
     let failed = |reason: &str| EmbeddingError::Failed(format!("the answer of '{selector}' {reason}"));
     let Embeddings { mut data } =

@@ -131,6 +131,14 @@ impl EffectivePolicy {
         Self { streams: false, resume_streams: false, ..self }
     }
 
+    /// The policy with a limit on the time for the whole call.
+    pub(super) fn within(mut self, limit: Duration) -> Self {
+        let limit = limit.as_millis() as u64;
+        let own = self.routing.timeout_ms.unwrap_or(limit);
+        self.routing.timeout_ms = Some(own.min(limit).max(1));
+        self
+    }
+
     /// The policy at a target, whose provider instance may have limits of its own.
     pub fn at(&self, own: &Limits) -> TargetPolicy {
         let usual_timeout = match self.streams {

@@ -27,9 +27,10 @@ use crate::delivery::replay;
 use crate::delivery::reply::{Reply, ReplyBody};
 use crate::dispatch::Answer;
 use crate::gateway::Gateway;
-use crate::guardrail_webhook;
-use crate::guardrails::{AnswerFilter, InspectedReply, RecordedReply, WebhookVerdicts};
+use crate::guardrails::{AnswerFilter, InspectedReply, RecordedReply, RemoteVerdicts};
+use crate::internal_call::InternalCaller;
 use crate::rate_limit::Account;
+use crate::remote_guardrails;
 use crate::responses;
 use crate::services::body_work::LARGE_BODY;
 use crate::streaming::Translation;
@@ -243,7 +244,7 @@ async fn render(
     if let Some(id) = &answer.id {
         ticket.receipt.provider_id(id.clone());
     }
-    let length: u64 = answer.parts.iter().map(|part| content_bytes(&part.content)).sum();
+    let length: u64 = answer.parts.iter().map(|part| part.content.byte_count()).sum();
     ticket.receipt.produced(length);
     let mut recorded = RecordedReply::AsSent;
     if let Some(filter) = translation.filter.take() {
@@ -290,9 +291,9 @@ async fn inspect_answer(
     if let Some(usage) = answer.usage.clone() {
         ticket.consumed(usage, &answer.raw_usage);
     }
-    let has_webhook = ticket.context.guardrails().is_some_and(|guardrails| guardrails.has_answer_webhook());
-    let inspected = match has_webhook {
-        true => inspect_with_webhooks(&mut ticket, filter, answer, length as usize).await,
+    let has_remote = ticket.context.guardrails().is_some_and(|guardrails| guardrails.has_remote_on_answers());
+    let inspected = match has_remote {
+        true => inspect_with_remote(&mut ticket, filter, answer, length as usize).await,
         false => ticket.gateway().with_bytes(length as usize, move || filter.inspect_reply(answer)).await,
     };
     let InspectedReply { reply, recorded, verdicts, outcome } = match inspected {
@@ -310,8 +311,8 @@ async fn inspect_answer(
     Err(ticket.refuse(fault))
 }
 
-/// Passes a whole answer through its guardrails step by step, because some of them have a webhook.
-async fn inspect_with_webhooks(
+/// Passes a whole answer through its guardrails step by step, because some of them are remote.
+async fn inspect_with_remote(
     ticket: &mut Ticket,
     mut filter: Box<AnswerFilter>,
     mut reply: Box<CanonReply>,
@@ -322,11 +323,11 @@ async fn inspect_with_webhooks(
     let begun = ticket.context.now();
     let mut outcome = Ok(());
     for (index, step) in steps.iter().enumerate() {
-        let mut verdicts = WebhookVerdicts::default();
-        if guardrail_webhook::has_webhook(step) {
+        let mut verdicts = RemoteVerdicts::default();
+        if remote_guardrails::has_remote(step) {
             let texts = filter.texts(&mut reply);
-            let subject = GuardedSubject::Answer;
-            verdicts = guardrail_webhook::call_webhooks(step, subject, &ticket.context, &texts).await;
+            let (subject, caller) = (GuardedSubject::Answer, InternalCaller::of(ticket));
+            verdicts = remote_guardrails::ask_step(step, subject, &caller, &texts).await;
         }
         let work = move || {
             let outcome = filter.inspect_step(index, verdicts, &mut reply);
@@ -432,15 +433,4 @@ fn whole_reply(mut headers: HeaderMap, pieces: Vec<Bytes>, form: AnswerForm) -> 
         }
     }
     Reply { status: StatusCode::OK, headers, body: ReplyBody::whole(pieces) }
-}
-
-fn content_bytes(content: &domain::canon::Content) -> u64 {
-    use domain::canon::Content;
-    let length = match content {
-        Content::Text(text) | Content::Refusal(text) => text.len(),
-        Content::Thinking(thought) => thought.text.len(),
-        Content::ToolCall(call) => call.name.len() + call.arguments.len(),
-        _ => 0,
-    };
-    length as u64
 }

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn texts() -> Vec<WebhookText> {
-    let text = |role, text: &str| WebhookText { role, text: text.into(), is_json: false };
+fn texts() -> Vec<RemoteText> {
+    let text = |role, text: &str| RemoteText { role, text: text.into(), is_json: false, is_signed: false };
     vec![text(Role::System, "Be brief."), text(Role::User, "My name is Ann.")]
 }
 
@@ -18,10 +18,10 @@ fn a_request_has_the_texts_with_their_roles() {
 #[test]
 fn only_complete_responses_are_verdicts() {
     let read = |body: &str| verdict(body.as_bytes(), &texts());
-    assert!(matches!(read(r#"{"action":"allow"}"#), Ok(WebhookVerdict::Allow)));
-    assert!(matches!(read(r#"{"action":"block","reason":"names"}"#), Ok(WebhookVerdict::Block)));
+    assert!(matches!(read(r#"{"action":"allow"}"#), Ok(RemoteVerdict::Allow)));
+    assert!(matches!(read(r#"{"action":"block","reason":"names"}"#), Ok(RemoteVerdict::Block)));
     let replaced = r#"{"action":"replace","messages":[{"content":"Be brief."},{"content":"My name is X."}]}"#;
-    let Ok(WebhookVerdict::Replace(changes)) = read(replaced) else { panic!("{replaced}") };
+    let Ok(RemoteVerdict::Replace(changes)) = read(replaced) else { panic!("{replaced}") };
     assert_eq!(changes, [None, Some("My name is X.".to_owned())], "only what differs");
     for wrong in [
         "",

@@ -14,7 +14,7 @@ use super::answer_inspector::AnswerInspector;
 use super::answer_record::AnswerRecord;
 use super::placeholder_restorer::PlaceholderRestorer;
 use super::plan::CallGuardrails;
-use super::webhook::{WebhookText, WebhookVerdicts};
+use super::remote::{RemoteText, RemoteVerdicts};
 
 /// Inspects one answer, records it and restores placeholders in it.
 pub struct AnswerFilter {
@@ -127,19 +127,19 @@ impl AnswerFilter {
         self.finish_reply(reply, outcome)
     }
 
-    /// The texts of a whole answer, for webhooks.
-    pub fn texts(&self, reply: &mut Reply) -> Vec<WebhookText> {
+    /// The texts of a whole answer, for remote guardrails.
+    pub fn texts(&self, reply: &mut Reply) -> Vec<RemoteText> {
         self.inspector.texts(reply)
     }
 
-    /// Inspects a whole answer by one step. The changes of its webhooks come before those of the others.
+    /// Inspects a whole answer by one step. The changes of its remote guardrails come before those of the others.
     pub fn inspect_step(
         &mut self,
         step: usize,
-        verdicts: WebhookVerdicts,
+        verdicts: RemoteVerdicts,
         reply: &mut Reply,
     ) -> Result<(), Fault> {
-        self.inspector.apply_webhook_verdicts(step, verdicts, reply)?;
+        self.inspector.apply_remote_verdicts(step, verdicts, reply)?;
         self.inspector.inspect_steps(step..step + 1, reply)
     }
 

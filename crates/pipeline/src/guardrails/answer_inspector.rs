@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::answer_block::{AnswerBlock, ContentKind};
 use super::plan::Step;
+use super::remote::{RemoteText, RemoteVerdicts};
 use super::state::{GuardrailState, NewText};
-use super::webhook::{WebhookText, WebhookVerdicts};
 
 /// Passes one answer through its guardrails.
 pub struct AnswerInspector {
@@ -104,26 +104,26 @@ impl AnswerInspector {
         self.inspect_steps(0..self.steps.len(), reply)
     }
 
-    /// The texts of a whole answer, for webhooks: those of its parts, or the JSON of parts that only one format has.
-    pub fn texts(&self, reply: &mut Reply) -> Vec<WebhookText> {
+    /// The texts of a whole answer, for remote guardrails: those of its parts, or the JSON of parts that only one format has.
+    pub fn texts(&self, reply: &mut Reply) -> Vec<RemoteText> {
         let parts = reply.parts.iter_mut();
-        parts.filter_map(|part| webhook_text(&mut part.content, self.is_json)).collect()
+        parts.filter_map(|part| remote_text(&mut part.content, self.is_json)).collect()
     }
 
-    /// Sets the verdicts of the webhooks of a step, and makes their changes to a whole answer.
-    pub fn apply_webhook_verdicts(
+    /// Sets the verdicts of the remote guardrails of a step, and makes their changes to a whole answer.
+    pub fn apply_remote_verdicts(
         &mut self,
         step: usize,
-        mut verdicts: WebhookVerdicts,
+        mut verdicts: RemoteVerdicts,
         reply: &mut Reply,
     ) -> Result<(), Fault> {
         let states = &mut self.steps[step];
-        let texts = GuardrailState::set_webhook_verdicts(states, &mut verdicts);
+        let texts = GuardrailState::set_remote_verdicts(states, &mut verdicts);
         // Without a replacement, no part has to be read.
         let parts = if texts.is_empty() { &mut [][..] } else { &mut reply.parts[..] };
         let mut texts = texts.into_iter();
         for part in parts {
-            let Some(text) = webhook_text(&mut part.content, self.is_json) else { continue };
+            let Some(text) = remote_text(&mut part.content, self.is_json) else { continue };
             let Some(NewText { index, text: replacement }) = texts.next().flatten() else { continue };
             if text.is_json && serde_json::from_str::<Value>(&replacement).is_err() {
                 states[index].record_invalid_replacement();
@@ -189,15 +189,20 @@ fn push_delta(index: u32, kind: ContentKind, text: String, out: &mut Vec<Event>)
     }
 }
 
-/// The text of a part of an answer as a webhook gets it; `None` if it has none.
-fn webhook_text(content: &mut Content, is_json: bool) -> Option<WebhookText> {
+/// The text of a part of an answer as a remote guardrail gets it; `None` if it has none.
+fn remote_text(content: &mut Content, is_json: bool) -> Option<RemoteText> {
     if let Content::Foreign { value, .. } = content {
-        return Some(WebhookText { role: Role::Assistant, text: value.to_string(), is_json: true });
+        return Some(RemoteText {
+            role: Role::Assistant,
+            text: value.to_string(),
+            is_json: true,
+            is_signed: false,
+        });
     }
     let (kind, text) = ContentKind::of_content(content, is_json)?;
     Some(match kind {
-        ContentKind::Arguments | ContentKind::JsonText => WebhookText::json(Role::Assistant, text),
-        _ => WebhookText { role: Role::Assistant, text: text.clone(), is_json: false },
+        ContentKind::Arguments | ContentKind::JsonText => RemoteText::json(Role::Assistant, text),
+        _ => RemoteText { role: Role::Assistant, text: text.clone(), is_json: false, is_signed: false },
     })
 }
 

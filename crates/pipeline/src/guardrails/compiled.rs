@@ -10,9 +10,9 @@ use ::guardrails::pii;
 use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::resources::guardrail::{
-    Direction, Guardrail, GuardrailConfig, GuardrailMode, InjectionAction, InjectionConfig, LengthConfig,
-    MatchAction, OnUnreadable, PiiAction, PiiConfig, RegexConfig, Sensitivity, SystemPromptConfig, TextRole,
-    WebhookConfig,
+    AlteringConfig, Direction, Guardrail, GuardrailConfig, GuardrailMode, InjectionAction, InjectionConfig,
+    LengthConfig, MatchAction, OnUnreadable, PiiAction, PiiConfig, RegexConfig, Sensitivity,
+    SystemPromptConfig, TextRole, WebhookConfig,
 };
 use domain::user_path::UserPath;
 use egress::Destination;
@@ -29,6 +29,7 @@ pub(super) enum Check {
     Find(Finder),
     Injection(InjectionCheck),
     Length(LengthConfig),
+    Alter(AlteringConfig),
     Webhook(WebhookCheck),
 }
 
@@ -102,6 +103,7 @@ impl CompiledGuardrail {
             GuardrailConfig::PiiRedact(config) => Check::Find(pii_finder(config)?),
             GuardrailConfig::PromptInjection(config) => Check::Injection(injection_check(config)?),
             GuardrailConfig::LengthLimit(config) => Check::Length(*config),
+            GuardrailConfig::LlmBasedAltering(config) => Check::Alter(config.clone()),
             GuardrailConfig::Webhook(config) => {
                 Check::Webhook(WebhookCheck { config: config.clone(), destination: OnceLock::new() })
             }
@@ -149,10 +151,23 @@ impl CompiledGuardrail {
         }
     }
 
+    /// The settings of a guardrail that lets a model alter texts.
+    pub fn altering(&self) -> Option<&AlteringConfig> {
+        match &self.check {
+            Check::Alter(config) => Some(config),
+            _ => None,
+        }
+    }
+
+    /// Whether a webhook or a model is asked about the texts.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.check, Check::Alter(_) | Check::Webhook(_))
+    }
+
     /// Whether it inspects answers. Instructions and injection concern requests alone.
     pub(super) fn inspects_answers(&self) -> bool {
         self.document.direction.includes_output()
-            && matches!(self.check, Check::Find(_) | Check::Length(_) | Check::Webhook(_))
+            && !matches!(self.check, Check::SystemPrompt(_) | Check::Injection(_))
     }
 
     /// Whether it redacts records. Only findings can be redacted.
@@ -163,15 +178,20 @@ impl CompiledGuardrail {
 
 impl Finder {
     pub fn inspects(&self, role: Role) -> bool {
-        let named = match role {
-            Role::System => TextRole::System,
-            Role::Developer => TextRole::Developer,
-            Role::User => TextRole::User,
-            Role::Assistant => TextRole::Assistant,
-            Role::Tool => TextRole::Tool,
-        };
-        self.roles.is_empty() || self.roles.contains(&named)
+        includes_role(&self.roles, role)
     }
+}
+
+/// Whether texts of a role are inspected. An empty list has all roles.
+pub fn includes_role(roles: &[TextRole], role: Role) -> bool {
+    let named = match role {
+        Role::System => TextRole::System,
+        Role::Developer => TextRole::Developer,
+        Role::User => TextRole::User,
+        Role::Assistant => TextRole::Assistant,
+        Role::Tool => TextRole::Tool,
+    };
+    roles.is_empty() || roles.contains(&named)
 }
 
 fn regex_finder(config: &RegexConfig, direction: Direction) -> Result<Finder, CompileError> {

@@ -108,15 +108,15 @@ impl CallGuardrails {
         self.request.iter().flatten().find(restores).map(|guardrail| guardrail.name())
     }
 
-    /// Whether a guardrail of the request has a webhook.
-    pub fn has_request_webhook(&self) -> bool {
-        have_webhook(&self.request)
+    /// Whether a guardrail of the request is remote.
+    pub fn has_remote_on_requests(&self) -> bool {
+        have_remote(&self.request)
     }
 
-    /// Whether a guardrail of the answer has a webhook: it decides about the whole answer, so that nothing of it is sent
+    /// Whether a guardrail of the answer is remote: it decides about the whole answer, so that nothing of it is sent
     /// before.
-    pub fn has_answer_webhook(&self) -> bool {
-        have_webhook(&self.answer)
+    pub fn has_remote_on_answers(&self) -> bool {
+        have_remote(&self.answer)
     }
 
     fn is_empty(&self) -> bool {
@@ -124,8 +124,8 @@ impl CallGuardrails {
     }
 }
 
-fn have_webhook(steps: &[Step]) -> bool {
-    steps.iter().flatten().any(|guardrail| guardrail.webhook().is_some())
+fn have_remote(steps: &[Step]) -> bool {
+    steps.iter().flatten().any(|guardrail| guardrail.is_remote())
 }
 
 fn names(steps: &[Step]) -> Vec<String> {

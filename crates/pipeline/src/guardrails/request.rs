@@ -14,8 +14,8 @@ use wire::{json, system_prompt};
 use super::combine::apply_edits;
 use super::compiled::Check;
 use super::plan::Step;
+use super::remote::{RemoteText, RemoteVerdicts};
 use super::state::{GuardrailState, NewText};
-use super::webhook::{WebhookText, WebhookVerdicts};
 
 /// A request before its inspection.
 pub struct RequestToInspect {
@@ -93,12 +93,12 @@ impl RequestInspector {
     }
 
     /// The texts of the request as it is after the steps so far: those of the body, then those of the earlier turns.
-    pub fn texts(&self) -> Vec<WebhookText> {
+    pub fn texts(&self) -> Vec<RemoteText> {
         let Ok(object) = json::scan(&self.body) else { return Vec::new() };
         let parts = text_parts::request_texts(self.surface, &self.body, &object).parts;
-        let mut texts: Vec<WebhookText> = parts.iter().map(|part| webhook_text(&self.body, part)).collect();
+        let mut texts: Vec<RemoteText> = parts.iter().map(|part| remote_text(&self.body, part)).collect();
         for items in &self.history {
-            texts.extend(text_parts::item_texts(items).parts.iter().map(|part| webhook_text(items, part)));
+            texts.extend(text_parts::item_texts(items).parts.iter().map(|part| remote_text(items, part)));
         }
         texts
     }
@@ -108,10 +108,10 @@ impl RequestInspector {
         self.refused.is_some()
     }
 
-    /// Inspects the request by the guardrails of a step. The changes of its webhooks come before those of the others.
-    pub fn inspect(&mut self, step: &Step, key: &ScopeKey, mut verdicts: WebhookVerdicts) {
+    /// Inspects the request by the guardrails of a step. The changes of its remote guardrails come before those of the others.
+    pub fn inspect(&mut self, step: &Step, key: &ScopeKey, mut verdicts: RemoteVerdicts) {
         let mut states = GuardrailState::of_step(step, GuardedSubject::Request, key);
-        let texts = GuardrailState::set_webhook_verdicts(&mut states, &mut verdicts);
+        let texts = GuardrailState::set_remote_verdicts(&mut states, &mut verdicts);
         if texts.iter().any(Option::is_some) {
             self.replace_texts(texts, &mut states);
         }
@@ -123,7 +123,7 @@ impl RequestInspector {
         self.steps += 1;
     }
 
-    /// Replaces texts by those of webhooks, by position.
+    /// Replaces texts by those of remote guardrails, by position.
     fn replace_texts(&mut self, texts: Vec<Option<NewText>>, states: &mut [GuardrailState]) {
         let Ok(object) = json::scan(&self.body) else { return };
         let parts = text_parts::request_texts(self.surface, &self.body, &object).parts;
@@ -145,11 +145,11 @@ impl RequestInspector {
         }
     }
 
-    /// Inspects the request by all steps that have not inspected it yet, without calling webhooks.
+    /// Inspects the request by all steps that have not inspected it yet, without asking remote guardrails.
     pub fn inspect_rest(mut self, steps: &[Step], key: &ScopeKey) -> RequestInspection {
         // All steps, also after one that refuses the request: its record has to be redacted, too.
         for step in &steps[self.steps..] {
-            self.inspect(step, key, WebhookVerdicts::default());
+            self.inspect(step, key, RemoteVerdicts::default());
         }
         let Self { body, is_changed, changes, verdicts, refused, .. } = self;
         let has_failed =
@@ -262,23 +262,28 @@ impl TextEditor<'_> {
     }
 }
 
-/// The text of a part as a webhook gets it: decoded, or its JSON.
-fn webhook_text(body: &[u8], part: &TextPart) -> WebhookText {
+/// The text of a part as a remote guardrail gets it: decoded, or its JSON.
+fn remote_text(body: &[u8], part: &TextPart) -> RemoteText {
     let decoded = match part.kind {
         TextKind::Json => None,
         _ => json::string_at(body, &part.value),
     };
     match decoded {
-        Some(text) if part.kind == TextKind::JsonText => WebhookText::json(part.role, &text),
-        Some(text) => WebhookText { role: part.role, text: text.into_owned(), is_json: false },
+        Some(text) if part.kind == TextKind::JsonText => RemoteText::json(part.role, &text),
+        Some(text) => RemoteText {
+            role: part.role,
+            text: text.into_owned(),
+            is_json: false,
+            is_signed: part.kind == TextKind::Signed,
+        },
         None => {
             let json = body.get(part.value.clone()).and_then(|json| std::str::from_utf8(json).ok());
-            WebhookText::json(part.role, json.unwrap_or_default())
+            RemoteText::json(part.role, json.unwrap_or_default())
         }
     }
 }
 
-/// The body with the texts of webhooks in place of its own; `None` if there are none.
+/// The body with the texts of remote guardrails in place of its own; `None` if there are none.
 fn replaced(
     body: &Bytes,
     parts: &[TextPart],

@@ -8,8 +8,8 @@ use domain::receipt::{GuardedSubject, GuardrailVerdict};
 
 use super::combine::apply_edits;
 use super::compiled::{Check, CompiledGuardrail};
+use super::remote::RemoteVerdicts;
 use super::state::GuardrailState;
-use super::webhook::WebhookVerdicts;
 
 /// A text to test a guardrail with.
 pub struct Sample<'a> {
@@ -28,19 +28,19 @@ pub struct TestResult {
 }
 
 impl CompiledGuardrail {
-    /// Inspects a sample text, whatever the direction and mode of the guardrail. `verdicts` has that of its webhook, if
-    /// it has one.
-    pub fn test(self: &Arc<Self>, sample: &Sample<'_>, mut verdicts: WebhookVerdicts) -> TestResult {
+    /// Inspects a sample text, whatever the direction and mode of the guardrail. `verdicts` has that of a remote
+    /// guardrail.
+    pub fn test(self: &Arc<Self>, sample: &Sample<'_>, mut verdicts: RemoteVerdicts) -> TestResult {
         // Placeholders of a test are never restored, so that any key will do.
         let mut state = GuardrailState::new(self, sample.subject, &ScopeKey::new(&[0; 32]));
-        let replaced = GuardrailState::set_webhook_verdicts(std::slice::from_mut(&mut state), &mut verdicts);
+        let replaced = GuardrailState::set_remote_verdicts(std::slice::from_mut(&mut state), &mut verdicts);
         let edits = state.inspect_text(sample.role, sample.text, &mut PlaceholderMap::default());
         let text = match &self.check {
             Check::SystemPrompt(config) => {
                 state.record_change();
                 Some(config.content.clone())
             }
-            Check::Webhook(_) => {
+            Check::Alter(_) | Check::Webhook(_) => {
                 let new = replaced.into_iter().next().flatten().map(|new| new.text);
                 if new.is_some() {
                     state.record_replacement();

@@ -15,9 +15,9 @@ use domain::resources::guardrail::{LengthConfig, OnError, OnUnreadable};
 
 use super::combine::TextEdit;
 use super::compiled::{Check, CompiledGuardrail, Finder, FinderAction, InjectionCheck, Replacement};
-use super::webhook::{WebhookVerdict, WebhookVerdicts};
+use super::remote::{RemoteVerdict, RemoteVerdicts};
 
-/// A text of a webhook in place of one of a request or an answer.
+/// A text of a remote guardrail in place of one of a request or an answer.
 pub struct NewText {
     /// The index of its guardrail in the step.
     pub index: usize,
@@ -53,7 +53,7 @@ impl GuardrailState {
             guardrail: guardrail.clone(),
             subject,
             masker: Masker::new(style),
-            verdict: if guardrail.webhook().is_some() { Verdict::NotAsked } else { Verdict::Allow },
+            verdict: if guardrail.is_remote() { Verdict::NotAsked } else { Verdict::Allow },
             score: None,
             rules: Vec::new(),
             error: None,
@@ -67,25 +67,25 @@ impl GuardrailState {
         step.iter().map(|guardrail| Self::new(guardrail, subject, key)).collect()
     }
 
-    /// Sets the verdicts of the webhooks of a step. Returns the new texts by position, each with the index of its
+    /// Sets the verdicts of the remote guardrails of a step. Returns the new texts by position, each with the index of its
     /// guardrail.
-    pub fn set_webhook_verdicts(states: &mut [Self], verdicts: &mut WebhookVerdicts) -> Vec<Option<NewText>> {
+    pub fn set_remote_verdicts(states: &mut [Self], verdicts: &mut RemoteVerdicts) -> Vec<Option<NewText>> {
         let mut texts = Vec::new();
         for (index, state) in states.iter_mut().enumerate() {
             let Some(verdict) = verdicts.remove(state.guardrail.name()) else { continue };
             // It was called, and has said nothing else yet.
             state.verdict = Verdict::Allow;
             match verdict {
-                WebhookVerdict::Allow => {}
-                WebhookVerdict::Block => state.raise(Verdict::Block),
-                WebhookVerdict::Failed(reason) => state.record_failure(reason),
-                WebhookVerdict::Replace(new) => state.add_replacements(index, new, &mut texts),
+                RemoteVerdict::Allow => {}
+                RemoteVerdict::Block => state.raise(Verdict::Block),
+                RemoteVerdict::Failed(reason) => state.record_failure(reason),
+                RemoteVerdict::Replace(new) => state.add_replacements(index, new, &mut texts),
             }
         }
         texts
     }
 
-    /// Adds the replacements of a webhook to those of the step. Two webhooks of a step cannot replace the same text: the
+    /// Adds the replacements of a remote guardrail to those of the step. Two of a step cannot replace the same text: the
     /// second one has not seen the change of the first.
     fn add_replacements(&mut self, index: usize, new: Vec<Option<String>>, texts: &mut Vec<Option<NewText>>) {
         if new.iter().all(Option::is_none) {
@@ -104,19 +104,20 @@ impl GuardrailState {
                 (None, Some(text)) => *place = Some(NewText { index, text }),
                 (Some(old), Some(text)) if old.text == text => {}
                 (Some(_), Some(_)) => {
-                    let reason = "two webhooks of one step replace the same text: give them different steps";
+                    let reason =
+                        "two guardrails of one step replace the same text: give them different steps";
                     self.record_failure(reason);
                 }
             }
         }
     }
 
-    /// Records that a replacement of its webhook was made.
+    /// Records that one of its replacements was made.
     pub fn record_replacement(&mut self) {
         self.raise(Verdict::Redact);
     }
 
-    /// Records that a replacement of its webhook is not valid JSON, in place of a text that is.
+    /// Records that one of its replacements is not valid JSON, in place of a text that is.
     pub fn record_invalid_replacement(&mut self) {
         self.record_failure("the replacement for a JSON text is not valid JSON");
     }
@@ -171,8 +172,7 @@ impl GuardrailState {
 
     /// Records that parts cannot be inspected.
     pub fn record_unreadable(&mut self) {
-        let reads_texts =
-            matches!(self.guardrail.check, Check::Find(_) | Check::Injection(_) | Check::Webhook(_));
+        let reads_texts = !matches!(self.guardrail.check, Check::SystemPrompt(_) | Check::Length(_));
         if reads_texts && self.guardrail.document().on_unreadable == OnUnreadable::Block {
             self.error = Some("parts that are not text cannot be inspected".to_owned());
             self.raise(Verdict::Block);
@@ -287,7 +287,7 @@ impl GuardrailState {
         match &guardrail.check {
             Check::Injection(check) => self.assess(role, text, check),
             Check::Length(limit) => self.add_length(text, limit),
-            Check::SystemPrompt(_) | Check::Find(_) | Check::Webhook(_) => {}
+            Check::SystemPrompt(_) | Check::Find(_) | Check::Alter(_) | Check::Webhook(_) => {}
         }
     }
 

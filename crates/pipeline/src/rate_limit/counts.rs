@@ -112,11 +112,15 @@ impl Counts {
         }
     }
 
-    /// Ends a call.
-    pub fn leave(&mut self, taken: TakenTokens) {
+    /// Ends the use of tokens by a call.
+    pub fn close_tokens(&mut self, taken: TakenTokens) {
         if let Some(charge) = taken.per_minute {
             self.tokens_per_minute.close(charge);
         }
+    }
+
+    /// Ends a call that was counted as a request.
+    pub fn leave(&mut self) {
         self.under_way = self.under_way.saturating_sub(1);
     }
 

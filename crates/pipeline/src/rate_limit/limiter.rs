@@ -44,10 +44,14 @@ impl Limiter {
     pub fn admit(&self, key: &Arc<KeyFacts>, clock: &Arc<dyn Clock>) -> Result<Permit, LimitStatus> {
         let now = clock.tick();
         self.sweep(now);
-        let fresh = || self.shard(&key.id).write().entry(key.id.clone()).or_default().clone();
-        let counts = self.find(&key.id).unwrap_or_else(fresh);
+        let counts = self.find_or_create(&key.id);
         let requested_at = counts.lock().admit_request(&key.rate_limits, now)?;
-        Ok(Permit::new(self.account_of(key, counts), requested_at, clock.clone()))
+        Ok(Permit::new(self.account_of(key, counts), Some(requested_at), clock.clone()))
+    }
+
+    /// A permit that counts no request.
+    pub fn join(&self, key: &Arc<KeyFacts>, clock: &Arc<dyn Clock>) -> Permit {
+        Permit::new(self.account_of(key, self.find_or_create(&key.id)), None, clock.clone())
     }
 
     /// The status of each limit for the next call. Nothing is counted.
@@ -65,6 +69,10 @@ impl Limiter {
 
     fn account_of(&self, key: &Arc<KeyFacts>, counts: Arc<Mutex<Counts>>) -> Account {
         Account { key: key.clone(), counts, estimates: self.estimates.clone() }
+    }
+
+    fn find_or_create(&self, key: &Arc<str>) -> Arc<Mutex<Counts>> {
+        self.find(key).unwrap_or_else(|| self.shard(key).write().entry(key.clone()).or_default().clone())
     }
 
     fn find(&self, key: &str) -> Option<Arc<Mutex<Counts>>> {

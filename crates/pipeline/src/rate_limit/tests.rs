@@ -120,7 +120,7 @@ proptest! {
                 first = counts.admit_request(&limits, now);
             }
             prop_assert!(first.is_ok(), "{first:?} after waiting as told");
-            counts.leave(TakenTokens::default());
+            counts.leave();
             if given_back {
                 counts.uncount_request(now);
             } else {

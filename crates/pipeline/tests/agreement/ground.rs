@@ -83,7 +83,7 @@ impl Ground {
         Arc::new(Gateway {
             response_cache: policy.cache.open(),
             semantic_cache: policy.cache.open_semantic(Embedder::Local(Arc::new(WordEncoder)), None),
-            send_internal: pipeline::internal_call::send,
+            send_embeddings: pipeline::embeddings_call::send,
             admin_trust: Trust::Operator,
             egress: self.egress.clone(),
             clock: self.clock.clone(),

@@ -12,13 +12,15 @@ use std::sync::Arc;
 
 use axum::extract::{Query, State};
 use axum::response::Response;
-use domain::fault::Fault;
+use domain::fault::{self, Fault};
 use domain::resources::guardrail::{
     Direction, Guardrail, GuardrailConfig, GuardrailMode, GuardrailType, OnError, OnUnreadable,
 };
 use domain::resources::provider::masked_header;
 use http::{HeaderMap, StatusCode};
 use pipeline::guardrails::{CompileError, CompiledGuardrail};
+use pipeline::routing::resolve;
+use pipeline::routing::routes::Routes;
 use pipeline::services::webhooks;
 use serde::Serialize;
 use serde_json::Value;
@@ -92,8 +94,11 @@ impl Served for Guardrail {
         CompiledGuardrail::compile(self.clone()).map(drop).map_err(Fault::from)
     }
 
-    /// Refuses a webhook at an address that the gateway may not call.
+    /// Refuses a webhook at an address that the gateway may not call, and a model that no provider serves.
     fn check_settings(&self, app: &App) -> Result<(), Fault> {
+        if let Some(reason) = unknown_model(&app.gateway.snapshot().routes, self) {
+            return Err(fault::invalid_parameter("config.model", reason));
+        }
         match &self.config {
             GuardrailConfig::Webhook(webhook) => {
                 webhooks::check("config.url", &webhook.url, &app.gateway.egress, app.gateway.admin_trust)
@@ -101,6 +106,17 @@ impl Served for Guardrail {
             _ => Ok(()),
         }
     }
+}
+
+/// The reason why the model that a guardrail asks cannot be called; `None` if it can be, or if there is none.
+pub(super) fn unknown_model(routes: &Routes, guardrail: &Guardrail) -> Option<String> {
+    let GuardrailConfig::LlmBasedAltering(config) = &guardrail.config else { return None };
+    let model = config.model.trim();
+    if !resolve::candidates(routes, model).is_empty() {
+        return None;
+    }
+    let nearest = routes.nearest(model, &|_| true, &|_| true);
+    Some(fault::model_not_found(model, &nearest).message)
 }
 
 /// A stored guardrail in compiled form: that of the snapshot, unless the snapshot has another version.

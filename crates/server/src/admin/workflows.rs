@@ -81,6 +81,9 @@ pub struct WorkflowVersion {
     /// Null for the managed default.
     pub created_at: Option<String>,
     pub created_by: String,
+    /// Why one of its guardrails cannot work at present; its `on_error` applies to calls.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// A stored version that cannot be read. While it is in force, the calls of its scope are refused.

@@ -162,7 +162,7 @@ impl TestApp {
                 .policy
                 .cache
                 .open_semantic(settings.embedder.clone(), Some(store.semantic_entries().clone())),
-            send_internal: pipeline::internal_call::send,
+            send_embeddings: pipeline::embeddings_call::send,
             admin_trust: Trust::Admin {
                 allow_private: settings.allow_private,
                 loopback_listener: settings.loopback_listener,

@@ -9,6 +9,7 @@ mod chat_streams;
 mod compressed;
 mod disconnects;
 mod gemini;
+mod guardrail_models;
 mod guardrail_webhooks;
 mod guardrails;
 mod idempotency;

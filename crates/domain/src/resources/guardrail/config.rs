@@ -10,6 +10,9 @@ const MAX_PATTERNS: usize = 1000;
 const MAX_CONTENT: usize = 256 * 1024;
 const MAX_REPLACEMENT: usize = 200;
 const MAX_TIMEOUT_MS: u64 = 60_000;
+const MAX_SELECTOR: usize = 300;
+const MAX_PREFIX: usize = 1000;
+const MAX_ALTERED_TOKENS: u64 = 1_000_000;
 
 /// The type of a guardrail and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -20,6 +23,7 @@ pub enum GuardrailConfig {
     PiiRedact(PiiConfig),
     PromptInjection(InjectionConfig),
     LengthLimit(LengthConfig),
+    LlmBasedAltering(AlteringConfig),
     Webhook(WebhookConfig),
 }
 
@@ -31,16 +35,18 @@ pub enum GuardrailType {
     PiiRedact,
     PromptInjection,
     LengthLimit,
+    LlmBasedAltering,
     Webhook,
 }
 
 impl GuardrailType {
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::SystemPrompt,
         Self::RegexBlock,
         Self::PiiRedact,
         Self::PromptInjection,
         Self::LengthLimit,
+        Self::LlmBasedAltering,
         Self::Webhook,
     ];
 
@@ -51,6 +57,7 @@ impl GuardrailType {
             Self::PiiRedact => "pii_redact",
             Self::PromptInjection => "prompt_injection",
             Self::LengthLimit => "length_limit",
+            Self::LlmBasedAltering => "llm_based_altering",
             Self::Webhook => "webhook",
         }
     }
@@ -171,6 +178,53 @@ pub struct LengthConfig {
     pub max_estimated_tokens: Option<u64>,
 }
 
+/// Settings of `llm_based_altering`, which replaces texts by those that a model makes of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AlteringConfig {
+    /// The selector of the model: an alias, combo, pool or model.
+    pub model: String,
+    /// The instructions of the model.
+    pub prompt: String,
+    /// All roles if empty.
+    #[serde(default)]
+    pub roles: Vec<TextRole>,
+    /// Texts that begin with it are not altered; none if empty.
+    #[serde(default)]
+    pub skip_content_prefix: String,
+    /// The most output tokens for one text.
+    #[serde(default = "altering_max_tokens")]
+    pub max_tokens: u64,
+}
+
+fn altering_max_tokens() -> u64 {
+    4096
+}
+
+impl AlteringConfig {
+    fn validate(&self, direction: Direction) -> Result<(), Fault> {
+        let refused = |param: &str, message: String| Err(fault::invalid_parameter(param, message));
+        if direction == Direction::Log {
+            let message = "An llm_based_altering changes calls, and would send to a model what is to be kept out of records: its direction is input, output or both.";
+            return refused("direction", message.to_owned());
+        }
+        if self.model.trim().is_empty() || self.model.len() > MAX_SELECTOR {
+            return refused("config.model", format!("The model has 1 to {MAX_SELECTOR} bytes."));
+        }
+        if self.prompt.is_empty() || self.prompt.len() > MAX_CONTENT {
+            return refused("config.prompt", format!("The prompt has 1 to {MAX_CONTENT} bytes."));
+        }
+        if self.skip_content_prefix.len() > MAX_PREFIX {
+            let message = format!("The prefix has at most {MAX_PREFIX} bytes.");
+            return refused("config.skip_content_prefix", message);
+        }
+        if !(1..=MAX_ALTERED_TOKENS).contains(&self.max_tokens) {
+            return refused("config.max_tokens", format!("max_tokens is 1 to {MAX_ALTERED_TOKENS}."));
+        }
+        Ok(())
+    }
+}
+
 /// Settings of `webhook`, which asks a server for its verdict. The headers of its requests are in the guardrail itself,
 /// where they are encrypted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -194,6 +248,7 @@ impl GuardrailConfig {
             Self::PiiRedact(_) => GuardrailType::PiiRedact,
             Self::PromptInjection(_) => GuardrailType::PromptInjection,
             Self::LengthLimit(_) => GuardrailType::LengthLimit,
+            Self::LlmBasedAltering(_) => GuardrailType::LlmBasedAltering,
             Self::Webhook(_) => GuardrailType::Webhook,
         }
     }
@@ -219,6 +274,7 @@ impl GuardrailConfig {
                 "direction",
                 "A length_limit has nothing to redact: its direction is input, output or both.",
             )),
+            Self::LlmBasedAltering(config) => config.validate(direction),
             Self::Webhook(_) if direction == Direction::Log => Err(fault::invalid_parameter(
                 "direction",
                 "A webhook decides about calls: its direction is input, output or both.",

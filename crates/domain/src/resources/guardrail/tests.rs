@@ -36,9 +36,24 @@ fn invalid_definitions_name_the_field() {
             "direction",
         ),
     ];
-    for (body, param) in cases {
+    for (body, param) in cases.into_iter().chain(altering_cases()) {
         assert_eq!(read(body.clone()).validate().unwrap_err().param.as_deref(), Some(param), "{body}");
     }
     let unknown = json!({"name": "a", "type": "pii_redact", "config": {"kind": []}});
     assert!(serde_json::from_value::<Guardrail>(unknown).is_err());
+}
+
+/// Definitions of the type `llm_based_altering` that are refused, with the field.
+fn altering_cases() -> Vec<(Value, &'static str)> {
+    let definition = |config: Value, direction: &str| json!({"name": "a", "type": "llm_based_altering", "config": config, "direction": direction});
+    vec![
+        (definition(json!({"model": "m", "prompt": "p"}), "log"), "direction"),
+        (definition(json!({"model": " ", "prompt": "p"}), "both"), "config.model"),
+        (definition(json!({"model": "m", "prompt": ""}), "both"), "config.prompt"),
+        (definition(json!({"model": "m", "prompt": "p", "max_tokens": 0}), "both"), "config.max_tokens"),
+        (
+            definition(json!({"model": "m", "prompt": "p", "skip_content_prefix": "x".repeat(1001)}), "both"),
+            "config.skip_content_prefix",
+        ),
+    ]
 }

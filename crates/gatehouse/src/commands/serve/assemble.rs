@@ -109,7 +109,7 @@ pub async fn assemble(
         semantic_cache: policy
             .cache
             .open_semantic(embedder::find(settings), Some(store.semantic_entries().clone())),
-        send_internal: pipeline::internal_call::send,
+        send_embeddings: pipeline::embeddings_call::send,
         admin_trust: admin_trust(settings, listener),
         clock,
         entropy,

@@ -10,6 +10,7 @@ pub fn of(guardrail_type: GuardrailType) -> Value {
         GuardrailType::PiiRedact => pii_redact(),
         GuardrailType::PromptInjection => prompt_injection(),
         GuardrailType::LengthLimit => length_limit(),
+        GuardrailType::LlmBasedAltering => llm_based_altering(),
         GuardrailType::Webhook => webhook(),
     }
 }
@@ -175,6 +176,49 @@ fn length_limit() -> Value {
         },
         "required": [],
         "minProperties": 1,
+        "additionalProperties": false,
+    })
+}
+
+fn llm_based_altering() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "model": {
+                "type": "string",
+                "title": "Model",
+                "description": "The model that alters the texts: an alias, combo, pool or model, as in a call. \
+                    Its calls are made and paid for by the caller.",
+                "minLength": 1,
+                "maxLength": 300,
+            },
+            "prompt": {
+                "type": "string",
+                "title": "Prompt",
+                "description": "The instructions of the model. It gets one text at a time, and its answer takes \
+                    the place of the text.",
+                "format": "textarea",
+                "minLength": 1,
+                "maxLength": 262_144,
+            },
+            "roles": roles(),
+            "skip_content_prefix": {
+                "type": "string",
+                "title": "Prefix of skipped texts",
+                "description": "Texts that begin with it are not altered. None: all texts are.",
+                "maxLength": 1000,
+                "default": "",
+            },
+            "max_tokens": {
+                "type": "integer",
+                "title": "Output tokens",
+                "description": "The most output tokens for one text. A longer answer is a failure.",
+                "minimum": 1,
+                "maximum": 1_000_000,
+                "default": 4096,
+            },
+        },
+        "required": ["model", "prompt"],
         "additionalProperties": false,
     })
 }

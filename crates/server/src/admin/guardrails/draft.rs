@@ -127,6 +127,7 @@ pub fn parse_config(
         GuardrailType::PiiRedact => GuardrailConfig::PiiRedact(parse_settings(config)?),
         GuardrailType::PromptInjection => GuardrailConfig::PromptInjection(parse_settings(config)?),
         GuardrailType::LengthLimit => GuardrailConfig::LengthLimit(parse_settings(config)?),
+        GuardrailType::LlmBasedAltering => GuardrailConfig::LlmBasedAltering(parse_settings(config)?),
         GuardrailType::Webhook => GuardrailConfig::Webhook(parse_settings(config)?),
     })
 }

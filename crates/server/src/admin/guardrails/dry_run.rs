@@ -8,8 +8,9 @@ use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::receipt::{GuardedSubject, GuardrailVerdict};
 use domain::resources::guardrail::{Guardrail, TextRole};
-use pipeline::guardrail_webhook::{self, WebhookFacts};
-use pipeline::guardrails::{CompileError, CompiledGuardrail, Sample, WebhookText, WebhookVerdicts};
+use pipeline::guardrails::{CompileError, CompiledGuardrail, RemoteText, RemoteVerdicts, Sample};
+use pipeline::internal_call::InternalCaller;
+use pipeline::remote_guardrails;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -47,7 +48,8 @@ pub struct GuardrailDryRun {
     pub rules: Vec<String>,
 }
 
-/// Test a guardrail: inspect a sample text, whatever its direction and mode. Changes nothing.
+/// Test a guardrail: inspect a sample text, whatever its direction and mode. Changes nothing. The call of an
+/// `llm_based_altering` is made and booked as one of the caller, whose key needs the scope `inference`.
 #[utoipa::path(post, path = "/admin/api/v1/guardrails/{name}/test", tag = "guardrails", params(("name" = String, Path, description = "The guardrail")),
     request_body = GuardrailSample,
     responses((status = 200, description = "The verdict", body = GuardrailDryRun), (status = 400, description = "Invalid request"),
@@ -57,7 +59,7 @@ pub struct GuardrailDryRun {
 pub async fn test(
     State(app): State<Arc<App>>,
     Extension(context): Extension<RequestContext>,
-    _: Authorized<Read<Guardrails>>,
+    authorized: Authorized<Read<Guardrails>>,
     Named(name): Named,
     Strict(sample): Strict<GuardrailSample>,
 ) -> Result<Json<GuardrailDryRun>, Problem> {
@@ -70,12 +72,11 @@ pub async fn test(
     let bytes = sample.text.len();
     let role = role(sample.role.unwrap_or(TextRole::User));
     let subject = sample.subject.unwrap_or(GuardedSubject::Request);
-    let mut verdicts = WebhookVerdicts::default();
-    if compiled.webhook().is_some() {
-        let texts = [WebhookText { role, text: sample.text.clone(), is_json: false }];
-        let facts = WebhookFacts { subject, request_id: context.request_id.as_str(), user_path: "/" };
-        let verdict = guardrail_webhook::call_webhook(&app.gateway, &compiled, facts, &texts).await;
-        verdicts.insert(name, verdict);
+    let mut verdicts = RemoteVerdicts::default();
+    if compiled.is_remote() {
+        let texts = [RemoteText { role, text: sample.text.clone(), is_json: false, is_signed: false }];
+        let caller = InternalCaller::without_call(&app.gateway, &authorized.principal, context.request_id);
+        verdicts.insert(name, remote_guardrails::ask(&compiled, subject, &caller, &texts).await);
     }
     let work = move || inspect(&compiled, &Sample { text: &sample.text, role, subject }, verdicts);
     Ok(Json(app.gateway.with_bytes(bytes, work).await?))
@@ -94,7 +95,7 @@ fn role(role: TextRole) -> Role {
 fn inspect(
     compiled: &Arc<CompiledGuardrail>,
     sample: &Sample<'_>,
-    verdicts: WebhookVerdicts,
+    verdicts: RemoteVerdicts,
 ) -> GuardrailDryRun {
     let result = compiled.test(sample, verdicts);
     GuardrailDryRun {

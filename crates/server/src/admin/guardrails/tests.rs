@@ -19,6 +19,7 @@ fn required(guardrail_type: GuardrailType) -> Value {
     match guardrail_type {
         GuardrailType::SystemPrompt => json!({"content": "Be brief."}),
         GuardrailType::RegexBlock => json!({"patterns": ["secret"]}),
+        GuardrailType::LlmBasedAltering => json!({"model": "openai/gpt-4.1", "prompt": "Remove names."}),
         GuardrailType::Webhook => json!({"url": "https://reviewer.example.com/"}),
         GuardrailType::PiiRedact | GuardrailType::PromptInjection | GuardrailType::LengthLimit => json!({}),
     }

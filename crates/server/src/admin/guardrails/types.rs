@@ -58,6 +58,10 @@ fn describe(guardrail_type: GuardrailType) -> (&'static str, &'static str) {
             "Scores the texts of users and tools for attempts to change the instructions of the model.",
         ),
         GuardrailType::LengthLimit => ("Length limit", "Blocks requests and answers that are too long."),
+        GuardrailType::LlmBasedAltering => (
+            "Altering by a model",
+            "Replaces each text by the answer of a model to it. An answer is sent when the whole of it is altered.",
+        ),
         GuardrailType::Webhook => (
             "Webhook",
             "Posts the texts to a server, which allows, blocks or replaces them. An answer is sent after the \
@@ -73,7 +77,7 @@ pub fn directions(guardrail_type: GuardrailType) -> &'static [Direction] {
         GuardrailType::RegexBlock | GuardrailType::PiiRedact => {
             &[Direction::Input, Direction::Output, Direction::Both, Direction::Log]
         }
-        GuardrailType::LengthLimit | GuardrailType::Webhook => {
+        GuardrailType::LengthLimit | GuardrailType::LlmBasedAltering | GuardrailType::Webhook => {
             &[Direction::Input, Direction::Output, Direction::Both]
         }
     }

@@ -8,12 +8,14 @@ use axum::response::Response;
 use domain::fault::{self, Fault};
 use domain::resources::guardrail::{Direction, Guardrail, GuardrailMode, GuardrailType};
 use domain::resources::workflow::{Workflow, WorkflowPayload};
+use pipeline::routing::routes::Routes;
 use serde::Serialize;
 use store::StoreError;
 use utoipa::ToSchema;
 
 use super::page;
 use crate::App;
+use crate::admin::guardrails::unknown_model;
 use crate::authorized::{Authorized, Read, Workflows};
 use crate::fault::Problem;
 use crate::nearest;
@@ -62,11 +64,30 @@ pub(super) async fn stored_guardrails(app: &App) -> Result<BTreeMap<String, Guar
     Ok(documents.into_iter().map(|stored| (stored.value.name.clone(), stored.value)).collect())
 }
 
-/// Refuses a new version that refers to guardrails which do not exist.
+/// Refuses a new version that refers to guardrails which do not exist, or whose model does not.
 pub(super) async fn check(app: &App, payload: &WorkflowPayload) -> Result<(), Problem> {
     let stored = stored_guardrails(app).await?;
     let names: Vec<&str> = stored.keys().map(String::as_str).collect();
-    Ok(check_names(payload, &names)?)
+    check_names(payload, &names)?;
+    match compile_error(&app.gateway.snapshot().routes, payload, &stored) {
+        Some((index, reason)) => {
+            let param = format!("workflow_payload.guardrails[{index}].ref");
+            Err(fault::invalid_parameter(param, reason).into())
+        }
+        None => Ok(()),
+    }
+}
+
+/// The position of a guardrail that cannot work, with the reason.
+pub(super) fn compile_error(
+    routes: &Routes,
+    payload: &WorkflowPayload,
+    stored: &BTreeMap<String, Guardrail>,
+) -> Option<(usize, String)> {
+    payload.guardrails.iter().enumerate().find_map(|(index, step)| {
+        let reason = unknown_model(routes, stored.get(&step.reference)?)?;
+        Some((index, format!("The guardrail '{}' asks a model. {reason}", step.reference)))
+    })
 }
 
 /// Refuses references to guardrails that are not among the known names.

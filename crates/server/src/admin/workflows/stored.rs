@@ -118,7 +118,10 @@ impl StoredWorkflows {
             _ if managed_default => self.active(&workflow.scope).is_none(),
             _ => self.active(&workflow.scope) == Some(&*workflow.id),
         };
+        let routes = &app.gateway.snapshot().routes;
+        let error = references::compile_error(routes, &workflow.workflow_payload, &self.guardrails);
         WorkflowRecord::Version(Box::new(WorkflowVersion {
+            error: error.map(|(_, reason)| reason),
             scope_type: workflow.scope.scope_type(),
             version: workflow.version,
             active,
