@@ -38,6 +38,7 @@ pub use continuation_request::request_continuation;
 pub use dry_run::{Dialect, DryRun, RequestPreview, TargetOutlook, dry_run};
 use failover_plan::{FailoverPlan, Next, RetryContext};
 use outbound::PreparedRequest;
+pub use outbound::same_format_answer;
 use progress::Progress;
 use upstream::retry_after;
 

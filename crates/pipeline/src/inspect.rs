@@ -32,22 +32,27 @@ pub(crate) async fn inspect(
     match ticket.context.guardrails().cloned() {
         None => Ok(prepared),
         // Boxed, because most calls do not need this future and should not carry its size.
-        Some(guardrails) => Box::pin(inspect_guarded(gateway, arrival, prepared, &guardrails, ticket)).await,
+        Some(guardrails) => {
+            let Prepared { call, .. } = prepared;
+            let call = Box::pin(inspect_call(gateway, arrival, call, &guardrails, ticket)).await?;
+            Ok(Prepared { call, ..prepared })
+        }
     }
 }
 
-async fn inspect_guarded(
+/// Passes the request of a call through guardrails. The ticket has those of the answer afterwards.
+pub(crate) async fn inspect_call(
     gateway: &Gateway,
     arrival: &Arrival,
-    mut prepared: Prepared,
+    call: Box<Call>,
     guardrails: &Arc<CallGuardrails>,
     ticket: &mut Ticket,
-) -> Result<Prepared, Fault> {
-    let request = request_to_inspect(&prepared.call, guardrails)?;
+) -> Result<Box<Call>, Fault> {
+    let request = request_to_inspect(&call, guardrails)?;
     let mut inspection = run_guardrails(gateway, request, guardrails, ticket).await?;
     ticket.record_verdicts(std::mem::take(&mut inspection.verdicts));
-    let (body, changes) = accept_changes(gateway, &prepared.call, guardrails, inspection)?;
-    let is_redacted = prepared.call.has_inspectable_answer() && previous::history_is_known(&prepared.call);
+    let (body, changes) = accept_changes(gateway, &call, guardrails, inspection)?;
+    let is_redacted = call.has_inspectable_answer() && previous::history_is_known(&call);
     if !guardrails.record.is_empty() && !is_redacted {
         ticket.audit.omit_answer();
     }
@@ -59,12 +64,12 @@ async fn inspect_guarded(
         }
     };
     let has_placeholders = !changes.placeholders.is_empty();
-    prepared.call = apply_changes(prepared.call, changed, changes.history, guardrails, has_placeholders);
-    if prepared.call.holds_answer {
+    let call = apply_changes(call, changed, changes.history, guardrails, has_placeholders);
+    if call.holds_answer {
         ticket.hold_answer();
     }
     ticket.set_placeholders(changes.placeholders);
-    Ok(prepared)
+    Ok(call)
 }
 
 /// Inspects a request, on a worker thread if it is large, and records its body as it is after that.

@@ -4,6 +4,7 @@ mod admit;
 mod download;
 mod endpoint;
 mod error_response;
+mod guarded;
 mod headers;
 mod meter;
 mod prepare;
@@ -30,8 +31,10 @@ use crate::gateway::Gateway;
 use crate::routing::routes::{Deployment, Instance};
 use crate::services::content_encoding::{self, Coding, Decoder};
 
+use crate::delivery::commit::AnswerForm;
 pub use download::Download;
 use endpoint::{Endpoint, Purpose};
+use guarded::InspectedAnswer;
 use meter::PassthroughMeter;
 use prepare::prepare;
 use upload::{Sent, Upload};
@@ -89,12 +92,15 @@ struct AdmittedCall {
     parent: Option<Owner>,
     /// The id of the attempt's client span, if the call is traced.
     span_id: Option<String>,
+    /// The inspection of the answer by guardrails.
+    inspected: Option<Box<InspectedAnswer>>,
 }
 
 impl AdmittedCall {
     async fn go(self, method: &Method, mut ticket: Box<Ticket>) -> Result<PassthroughResponse, Refused> {
-        let Self { instance, endpoint, deployment, sent, outbound, purpose, reservation, parent, span_id } =
-            self;
+        let Self { instance, endpoint, deployment, sent, outbound, purpose, .. } = self;
+        let (reservation, parent, span_id, inspected) =
+            (self.reservation, self.parent, self.span_id, self.inspected);
         ticket.record_sent(&deployment, &reservation);
         let gateway = ticket.gateway().clone();
         let timeout = ticket.context.policy().total_timeout(&instance.core.limits);
@@ -107,7 +113,7 @@ impl AdmittedCall {
         match outcome {
             Ok(inbound) => {
                 warn_if_rejected(&meter, inbound.status);
-                answer(meter, inbound, method).await
+                answer(meter, inbound, method, inspected).await
             }
             Err(fault) => Err(meter.refuse(fault)),
         }
@@ -160,6 +166,7 @@ async fn answer(
     mut meter: PassthroughMeter,
     inbound: Inbound,
     method: &Method,
+    inspected: Option<Box<InspectedAnswer>>,
 ) -> Result<PassthroughResponse, Refused> {
     let Inbound { status, headers: theirs, body } = inbound;
     let text =
@@ -180,14 +187,78 @@ async fn answer(
     } else {
         ours.remove(header::CONTENT_ENCODING);
     }
+    let form = answer_form(text(header::CONTENT_TYPE));
+    let inspected = match inspected {
+        // Guardrails inspect answers; an error is not one.
+        Some(inspected) if status.is_success() && form.is_some() => Some(inspected),
+        Some(_) => {
+            if let Err(fault) = refuse_unreadable_answer(&mut meter, status) {
+                return Err(meter.refuse(fault));
+            }
+            None
+        }
+        None => None,
+    };
     if error_response::concerns(status) && *method != Method::HEAD {
         return wrapped(meter, status, ours, body, coding).await;
     }
+    let idle = meter.idle_limit(text(header::CONTENT_TYPE));
+    let mut filter = None;
+    match (inspected, form) {
+        (Some(inspected), Some(AnswerForm::Stream)) if !inspected.is_held => {
+            filter = Some(inspected.into_stream_filter(meter.event_limit()));
+        }
+        (Some(inspected), Some(form)) => {
+            return inspect_whole(meter, (status, ours), (body, coding), *inspected, form).await;
+        }
+        _ => {}
+    }
     ours.extend(meter.headers());
     meter.heads(&ours);
-    let idle = meter.idle_limit(text(header::CONTENT_TYPE));
     let decoder = coding.map(|coding| Decoder::new(coding, DECODED_LIMIT));
-    Ok(PassthroughResponse { status, headers: ours, body: Download::streamed(body, decoder, meter, idle) })
+    Ok(PassthroughResponse {
+        status,
+        headers: ours,
+        body: Download::streamed(body, decoder, meter, idle).filtered(filter),
+    })
+}
+
+/// The form of an answer by its media type; `None` if it has another one.
+fn answer_form(content_type: &str) -> Option<AnswerForm> {
+    let essence = content_type.split(';').next().unwrap_or_default().trim();
+    match meter::is_event_stream(content_type) {
+        true => Some(AnswerForm::Stream),
+        false => essence.eq_ignore_ascii_case("application/json").then_some(AnswerForm::Document),
+    }
+}
+
+/// Refuses an answer of another media type if a guardrail blocks what cannot be inspected, and does not record it.
+fn refuse_unreadable_answer(meter: &mut PassthroughMeter, status: StatusCode) -> Result<(), Fault> {
+    meter.omit_answer();
+    let guardrails = meter.ticket().and_then(|ticket| ticket.context.guardrails().cloned());
+    match guardrails.filter(|_| status.is_success()) {
+        Some(guardrails) => admit::refuse_uninspected(&guardrails),
+        None => Ok(()),
+    }
+}
+
+/// Passes an answer through guardrails that need the whole of it.
+async fn inspect_whole(
+    mut meter: PassthroughMeter,
+    (status, mut ours): (StatusCode, HeaderMap),
+    (body, coding): (InboundBody, Option<Coding>),
+    inspected: InspectedAnswer,
+    form: AnswerForm,
+) -> Result<PassthroughResponse, Refused> {
+    let limits = (meter.answer_limit(), meter.idle_limit("application/json"));
+    match inspected.read(&mut meter, body, coding, limits, form).await {
+        Ok(bytes) => {
+            ours.extend(meter.headers());
+            meter.heads(&ours);
+            Ok(PassthroughResponse { status, headers: ours, body: Download::inspected(bytes, meter) })
+        }
+        Err(fault) => Err(meter.refuse(fault)),
+    }
 }
 
 /// Reads an error answer to its end and converts it to the gateway's error format, unless it has that shape already.

@@ -52,6 +52,8 @@ impl AuditTap {
         }
         if let Some(capture) = &mut self.0 {
             capture.is_inspected = true;
+            // What was recorded while the body arrived is not redacted.
+            capture.upload = None;
             capture.omits_request = body.is_none();
         }
     }

@@ -28,6 +28,7 @@ use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::call::response_headers::{self, Refused};
 use crate::gateway::Gateway;
+use crate::guardrails::CallGuardrails;
 use crate::routing::routes::Deployment;
 use crate::services::traces::{self, CallTrace};
 
@@ -165,6 +166,11 @@ impl Ticket {
         if !placeholders.is_empty() {
             Arc::make_mut(&mut self.context).set_placeholders(placeholders);
         }
+    }
+
+    /// Sets the guardrails of a call whose targets are not resolved.
+    pub fn set_guardrails(&mut self, guardrails: Option<Arc<CallGuardrails>>) {
+        Arc::make_mut(&mut self.context).set_guardrails(guardrails);
     }
 
     /// Makes this a call of the gateway's own: it has no guardrails, and a time limit.

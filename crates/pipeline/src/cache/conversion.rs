@@ -5,14 +5,13 @@ mod tests;
 
 use bytes::Bytes;
 use domain::call::Format;
-use domain::canon::{Collector, Content, Reply};
-use domain::fault::Fault;
+use domain::canon::{Content, Reply};
 use wire::codec::{Decoding, IdGenerator, Rendering};
-use wire::sse::Splitter;
 use wire::{answer_form, formats, tool_ids};
 
 use crate::delivery::commit::{AnswerForm, render_in};
 use crate::services::response_cache::CachedAnswer;
+use crate::streaming::read_stream;
 
 /// Reads a recorded answer; `None` if something of it would be lost. The usage that its client did not ask for is added:
 /// a document always has it.
@@ -48,26 +47,10 @@ pub fn text(cached: &CachedAnswer, format: Format) -> Option<String> {
 fn decode(cached: &CachedAnswer, format: Format, mut decoding: Decoding) -> Option<Reply> {
     let body = cached.answer.body();
     let read = match cached.is_stream {
-        true => read_stream(body, format, decoding),
+        true => read_stream(body.clone(), formats::upstream(format), decoding),
         false => formats::upstream(format).decode(body, &mut decoding),
     };
     read.ok()
-}
-
-fn read_stream(body: &Bytes, format: Format, decoding: Decoding) -> Result<Reply, Fault> {
-    let mut decoder = formats::upstream(format).decoder(decoding);
-    let mut splitter = Splitter::new(body.len());
-    splitter.push(body.clone());
-    let (mut events, mut collector) = (Vec::new(), Collector::default());
-    // No event is longer than the body.
-    while let Some(event) = splitter.next().ok().flatten().or_else(|| splitter.finish()) {
-        if !event.is_comment_only() {
-            decoder.decode_event(&event, &mut events)?;
-        }
-    }
-    decoder.close(&mut events)?;
-    events.iter().for_each(|event| collector.take(event));
-    Ok(collector.finish())
 }
 
 /// Writes an answer as a document or as a stream.

@@ -134,6 +134,11 @@ impl CallContext {
         self.policy = self.policy.for_held_answer();
     }
 
+    /// Sets the guardrails of a call whose targets are not resolved.
+    pub fn set_guardrails(&mut self, guardrails: Option<Arc<CallGuardrails>>) {
+        self.guardrails = guardrails;
+    }
+
     /// Sets the policy of a call of the gateway's own: no guardrails, and a time limit.
     pub fn make_internal(&mut self, timeout: Duration) {
         self.guardrails = None;

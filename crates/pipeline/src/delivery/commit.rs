@@ -291,24 +291,34 @@ async fn inspect_answer(
     if let Some(usage) = answer.usage.clone() {
         ticket.consumed(usage, &answer.raw_usage);
     }
-    let has_remote = ticket.context.guardrails().is_some_and(|guardrails| guardrails.has_remote_on_answers());
-    let inspected = match has_remote {
-        true => inspect_with_remote(&mut ticket, filter, answer, length as usize).await,
-        false => ticket.gateway().with_bytes(length as usize, move || filter.inspect_reply(answer)).await,
+    let fault = match inspect_reply(&mut ticket, filter, answer, length).await {
+        Ok((reply, recorded)) => return Ok((ticket, reply, recorded)),
+        Err(fault) => fault,
     };
-    let InspectedReply { reply, recorded, verdicts, outcome } = match inspected {
-        Ok(inspected) => inspected,
-        Err(fault) => return Err(ticket.refuse(fault)),
-    };
-    ticket.record_verdicts(verdicts);
-    if let RecordedReply::Omitted = recorded {
-        ticket.audit.omit_answer();
-    }
-    let Err(fault) = outcome else { return Ok((ticket, reply, recorded)) };
     if let Some(deployment) = ticket.receipt.deployment().cloned().filter(|_| !is_metered) {
         ticket.receipt.lose(&deployment, Loss { usage: None, content_bytes: length });
     }
     Err(ticket.refuse(fault))
+}
+
+/// Passes a whole answer through its guardrails, and records their verdicts. Returns it as it is sent and recorded.
+pub(crate) async fn inspect_reply(
+    ticket: &mut Ticket,
+    filter: Box<AnswerFilter>,
+    answer: Box<CanonReply>,
+    length: u64,
+) -> Result<(Box<CanonReply>, RecordedReply), Fault> {
+    let has_remote = ticket.context.guardrails().is_some_and(|guardrails| guardrails.has_remote_on_answers());
+    let inspected = match has_remote {
+        true => inspect_with_remote(ticket, filter, answer, length as usize).await,
+        false => ticket.gateway().with_bytes(length as usize, move || filter.inspect_reply(answer)).await,
+    };
+    let InspectedReply { reply, recorded, verdicts, outcome } = inspected?;
+    ticket.record_verdicts(verdicts);
+    if let RecordedReply::Omitted = recorded {
+        ticket.audit.omit_answer();
+    }
+    outcome.map(|()| (reply, recorded))
 }
 
 /// Passes a whole answer through its guardrails step by step, because some of them are remote.

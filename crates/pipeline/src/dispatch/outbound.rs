@@ -176,16 +176,45 @@ fn translate(
     let renames = Renames::fit(&mut prompt, upstream);
     let encoded = formats::upstream(upstream).encode(&prompt, &target(call, deployment, context))?;
     refuse_dropped(&encoded.dropped, deployment, context)?;
+    let schema_tool = encoded.schema_tool;
+    let decoded = AnswerTraits { schema_tool, tools, renames, is_json };
+    let translation =
+        translation(call, deployment, context, Conversion { client, upstream, why, continuity }, decoded);
+    Ok(PreparedRequest {
+        surface: Surface::Converse(upstream),
+        body: vec![encoded.body],
+        response_mode: ResponseMode::Translated(Box::new(translation)),
+        dropped: encoded.dropped,
+        trace_headers: Vec::new(),
+    })
+}
+
+/// The facts about a request that the reading of its answer depends on.
+#[derive(Default)]
+struct AnswerTraits {
+    schema_tool: Option<String>,
+    tools: Arc<[Tool]>,
+    renames: Renames,
+    is_json: bool,
+}
+
+fn translation(
+    call: &Call,
+    deployment: &Deployment,
+    context: &CallContext,
+    Conversion { client, upstream, why, continuity }: Conversion,
+    AnswerTraits { schema_tool, tools, renames, is_json }: AnswerTraits,
+) -> Translation {
     let ids = IdGenerator::new(context.seed());
     let (provider, model) = (deployment.target.instance.clone(), deployment.target.model.clone());
-    let translation = Translation {
+    Translation {
         upstream: formats::upstream(upstream),
         client: formats::client(client),
         client_format: client,
         decoding: Decoding {
             provider: provider.clone(),
             model: model.clone(),
-            schema_tool: encoded.schema_tool,
+            schema_tool,
             ids: ids.clone(),
         },
         rendering: Rendering {
@@ -204,14 +233,25 @@ fn translate(
         continuity,
         // The rest of a stream passes the filter of its first part.
         filter: (continuity != Continuity::Continuation).then(|| context.answer_filter(is_json)).flatten(),
-    };
-    Ok(PreparedRequest {
-        surface: Surface::Converse(upstream),
-        body: vec![encoded.body],
-        response_mode: ResponseMode::Translated(Box::new(translation)),
-        dropped: encoded.dropped,
-        trace_headers: Vec::new(),
-    })
+    }
+}
+
+/// The reading of an answer to a request that was sent in the client's own format, for guardrails to inspect it.
+pub fn same_format_answer(
+    call: &Call,
+    deployment: &Deployment,
+    context: &CallContext,
+    format: Format,
+) -> Translation {
+    // A request that cannot be parsed has no tools and no schema that are known here.
+    let traits = call.prompt(format).ok().map(|prompt| AnswerTraits {
+        tools: special_tools(&prompt.tools),
+        is_json: prompt.output.is_some(),
+        ..AnswerTraits::default()
+    });
+    let (why, continuity) = (TranslationReason::Guardrails, Continuity::Single);
+    let conversion = Conversion { client: format, upstream: format, why, continuity };
+    translation(call, deployment, context, conversion, traits.unwrap_or_default())
 }
 
 /// With `STRICT_TRANSLATION`, a parameter that cannot be translated is an error.

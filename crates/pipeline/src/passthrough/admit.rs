@@ -11,6 +11,7 @@ use http::Method;
 use wire::vendors::Lifecycle;
 
 use super::endpoint::Endpoint;
+use crate::guardrails::CallGuardrails;
 use crate::policy::PassthroughRules;
 use crate::routing::resolve::access::{Access, Refusal};
 use crate::routing::routes::{Deployment, Instance, Routes};
@@ -106,25 +107,36 @@ pub(super) fn background_untracked(rules: &PassthroughRules, instance: &Instance
         .then(|| unmetered("Background responses of this provider").param("background"))
 }
 
-/// Refuses a call if one of its guardrails blocks content that cannot be inspected: the passthrough inspects no texts.
-/// Returns whether guardrails apply to it.
-pub(super) fn refuse_uninspected(
+/// The guardrails of the workflow that applies to a call; `None` if there are none. A call that names several models of
+/// different workflows is inspected by those of the first, and the guardrails of the others cannot inspect it.
+pub(super) fn guardrails_of(
     snapshot: &Snapshot,
     deployment: &Arc<Deployment>,
     named: &[Arc<Deployment>],
     path: &UserPath,
-) -> Result<bool, Fault> {
-    let mut has_guardrails = false;
-    for deployment in named.iter().chain([deployment]) {
+) -> Result<Option<Arc<CallGuardrails>>, Fault> {
+    let mut found: Option<(&str, CallGuardrails)> = None;
+    for deployment in std::iter::once(deployment).chain(named) {
         let target = &deployment.target;
         let Some(workflow) = snapshot.workflows.find(&target.instance, &target.model, path) else { continue };
+        if found.as_ref().is_some_and(|(id, _)| *id == workflow.id) {
+            continue;
+        }
         let Some(guardrails) = workflow.require_policies()?.guardrails_for(path) else { continue };
-        has_guardrails = true;
-        if let Some(name) = guardrails.blocking_unreadable() {
-            return Err(fault::guardrail_blocked(name, "kind of call, which is not inspected"));
+        match &found {
+            None => found = Some((&workflow.id, guardrails)),
+            Some(_) => refuse_uninspected(&guardrails)?,
         }
     }
-    Ok(has_guardrails)
+    Ok(found.map(|(_, guardrails)| Arc::new(guardrails)))
+}
+
+/// Refuses a call that cannot be inspected, if one of its guardrails blocks such calls.
+pub(super) fn refuse_uninspected(guardrails: &CallGuardrails) -> Result<(), Fault> {
+    match guardrails.blocking_unreadable() {
+        Some(name) => Err(fault::guardrail_blocked(name, "kind of call, which is not inspected")),
+        None => Ok(()),
+    }
 }
 
 fn unmetered(work: &str) -> Fault {

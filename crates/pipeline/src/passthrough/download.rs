@@ -11,6 +11,7 @@ use egress::{EgressError, InboundBody};
 use http_body::{Body, Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
+use super::guarded::StreamFilter;
 use super::meter::PassthroughMeter;
 use crate::services::content_encoding::Decoder;
 
@@ -20,6 +21,8 @@ pub struct Download {
     /// Decompresses the answer, if the provider compressed it.
     decoder: Option<Decoder>,
     meter: PassthroughMeter,
+    /// Passes a stream through guardrails.
+    filter: Option<Box<StreamFilter>>,
     idle: Duration,
     /// Idle timer, created when the provider first has no data. It is reset only when it fires, so that frames do not
     /// touch the timer.
@@ -48,18 +51,30 @@ impl Download {
         } else {
             DownloadSource::Upstream(Box::new(body))
         };
-        Self { source, decoder, meter, idle, timer: None, last_received: Instant::now() }
+        Self { source, decoder, meter, filter: None, idle, timer: None, last_received: Instant::now() }
+    }
+
+    /// Passes the stream through guardrails.
+    pub(super) fn filtered(mut self, filter: Option<Box<StreamFilter>>) -> Self {
+        self.filter = filter;
+        self
     }
 
     /// A body that is already complete. It is metered and settled before any of it is sent.
     pub(super) fn whole(bytes: Bytes, mut meter: PassthroughMeter) -> Self {
         meter.feed(&bytes);
+        Self::inspected(bytes, meter)
+    }
+
+    /// A body that is already complete, and already metered and recorded.
+    pub(super) fn inspected(bytes: Bytes, mut meter: PassthroughMeter) -> Self {
         meter.complete();
         let idle = Duration::ZERO;
         Self {
             source: DownloadSource::Whole(bytes),
             decoder: None,
             meter,
+            filter: None,
             idle,
             timer: None,
             last_received: Instant::now(),
@@ -89,8 +104,21 @@ impl Download {
     /// Masks and meters a chunk; bytes that the masker holds back come with the next one. The call is settled before
     /// the last chunk is returned, because a client that counts bytes may not poll for the end.
     fn pass(&mut self, data: Bytes, last: bool) -> Option<Frame<Bytes>> {
-        let data = self.meter.clean(data, last);
-        self.meter.feed(&data);
+        let mut data = self.meter.clean(data, last);
+        match &mut self.filter {
+            None => self.meter.feed(&data),
+            Some(filter) => {
+                self.meter.measure(&data);
+                let fault;
+                (data, fault) = filter.push(data, last, &mut self.meter);
+                if let Some(fault) = fault {
+                    // The stream ends with the error event.
+                    self.meter.break_off(&fault);
+                    (self.source, self.decoder, self.filter) = (DownloadSource::Ended, None, None);
+                    return Some(Frame::data(data));
+                }
+            }
+        }
         if last {
             self.source = DownloadSource::Ended;
             self.meter.complete();
@@ -195,7 +223,9 @@ impl Body for Download {
 
     fn size_hint(&self) -> SizeHint {
         match &self.source {
-            DownloadSource::Upstream(_) if self.decoder.is_some() => SizeHint::default(),
+            DownloadSource::Upstream(_) if self.decoder.is_some() || self.filter.is_some() => {
+                SizeHint::default()
+            }
             DownloadSource::Upstream(body) => match body.size_hint().exact() {
                 Some(rest) => SizeHint::with_exact(rest + self.meter.held_back() as u64),
                 None => SizeHint::default(),
@@ -215,6 +245,9 @@ impl Drop for Download {
         else {
             return;
         };
+        if let Some(filter) = &self.filter {
+            filter.give_up(&mut self.meter);
+        }
         if self.meter.is_answered() && tokio::runtime::Handle::try_current().is_ok() {
             self.meter.hand_over().read_on(body, self.decoder.take());
         }

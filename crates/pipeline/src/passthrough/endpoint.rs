@@ -1,6 +1,7 @@
 //! The path below the provider's base URL: decoded once, validated and encoded again, so that it cannot escape the
 //! base.
 
+use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use http::Method;
 
@@ -22,6 +23,10 @@ pub(super) struct Endpoint {
     pub(super) makes: Option<StoredObjectKind>,
     /// A `POST` starts work whose cost no answer reports.
     pub(super) is_unmetered: bool,
+    /// The kind of call, if its bodies have a known shape.
+    pub(super) surface: Option<Surface>,
+    /// The path itself asks for a stream.
+    pub(super) streams: bool,
 }
 
 /// A kind of object that a provider stores.
@@ -68,6 +73,8 @@ impl Endpoint {
             objects: objects(segments),
             makes: makes(segments),
             is_unmetered: is_unmetered(segments),
+            surface: surface(segments),
+            streams: verb(segments) == Some("streamGenerateContent"),
         })
     }
 
@@ -215,6 +222,33 @@ impl Purpose {
             || matches!(verb, "embedContent" | "batchEmbedContents");
         let draws = matches!(segments, [.., "images", "generations" | "edits" | "variations"]);
         Self { creates: true, infers: generates_text || measures, generates_text, draws }
+    }
+}
+
+/// The verb of `models/{model}:verb`.
+fn verb<'a>(segments: &[&'a str]) -> Option<&'a str> {
+    match segments {
+        [.., "models", named] => named.rsplit_once(':').map(|(_, verb)| verb),
+        _ => None,
+    }
+}
+
+/// The kind of call whose bodies have a known shape. The endpoints of all API formats have different names, so that the
+/// provider does not matter: many offer several formats.
+fn surface(segments: &[&str]) -> Option<Surface> {
+    match (segments, verb(segments)) {
+        (_, Some("generateContent" | "streamGenerateContent")) => Some(Surface::Converse(Format::Gemini)),
+        (_, Some("embedContent")) => Some(Surface::EmbedContent { batch: false }),
+        (_, Some("batchEmbedContents")) => Some(Surface::EmbedContent { batch: true }),
+        ([.., "chat", "completions"], _) => Some(Surface::Converse(Format::Chat)),
+        ([.., "completions"], _) => Some(Surface::Completions),
+        ([.., "responses"], _) => Some(Surface::Converse(Format::Responses)),
+        // Messages of stored threads have another shape.
+        ([.., "threads", _, "messages"], _) => None,
+        ([.., "messages"], _) => Some(Surface::Converse(Format::Messages)),
+        ([.., "embeddings"], _) => Some(Surface::Embeddings),
+        ([.., "rerank"], _) => Some(Surface::Rerank),
+        _ => None,
     }
 }
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
-use domain::receipt::Attempt;
+use domain::receipt::{Attempt, GuardrailVerdict};
 use domain::usage::{Tokens, Usage};
 use egress::{EgressError, InboundBody};
 use http::HeaderMap;
@@ -130,6 +130,15 @@ impl PassthroughMeter {
         if is_event_stream(content_type) { policy.at(own).idle_timeout } else { policy.total_timeout(own) }
     }
 
+    /// The largest whole answer, and the largest event of a stream, that are inspected.
+    pub(super) fn answer_limit(&self) -> usize {
+        self.ticket.as_ref().map_or(0, |ticket| ticket.context.policy().answer_limit)
+    }
+
+    pub(super) fn event_limit(&self) -> usize {
+        self.ticket.as_ref().map_or(0, |ticket| ticket.context.policy().event_limit)
+    }
+
     /// Records the response headers for the audit log.
     pub(super) fn heads(&mut self, headers: &HeaderMap) {
         if let Some(ticket) = &mut self.ticket {
@@ -138,10 +147,34 @@ impl PassthroughMeter {
     }
 
     pub(super) fn feed(&mut self, data: &[u8]) {
+        self.record(data);
+        self.measure(data);
+    }
+
+    /// Records bytes of the answer for the audit log.
+    pub(super) fn record(&self, data: &[u8]) {
         if let Some(ticket) = &self.ticket {
             ticket.audit.record_response(data);
         }
-        self.measure(data);
+    }
+
+    /// Leaves the answer out of the audit log, because guardrails have not seen it.
+    pub(super) fn omit_answer(&mut self) {
+        if let Some(ticket) = &mut self.ticket {
+            ticket.audit.omit_answer();
+        }
+    }
+
+    /// Records the verdicts of guardrails on the answer.
+    pub(super) fn record_verdicts(&mut self, verdicts: Vec<GuardrailVerdict>) {
+        if let Some(ticket) = &mut self.ticket {
+            ticket.record_verdicts(verdicts);
+        }
+    }
+
+    /// The ticket of a call that is not settled yet.
+    pub(super) fn ticket(&mut self) -> Option<&mut Ticket> {
+        self.ticket.as_deref_mut()
     }
 
     /// Ends the call with an error, before any of the answer was sent. Usage is estimated if the provider may charge for
@@ -224,7 +257,7 @@ impl PassthroughMeter {
         });
     }
 
-    fn measure(&mut self, data: &[u8]) {
+    pub(super) fn measure(&mut self, data: &[u8]) {
         if let Some(meter) = &mut self.meter {
             meter.feed(data);
         }
@@ -243,7 +276,7 @@ impl PassthroughMeter {
         }
     }
 
-    fn book(&mut self, complete: bool) {
+    pub(super) fn book(&mut self, complete: bool) {
         let Some(metered) = self.meter.take().map(Meter::finish) else { return };
         self.concern(self.sent.model().or_else(|| metered.model.clone()));
         self.record_owners(&metered);
@@ -364,7 +397,7 @@ fn is_version_of(answered: &str, requested: &str) -> bool {
             && rest.chars().all(|letter| letter.is_ascii_digit() || "-@:.".contains(letter)))
 }
 
-fn is_event_stream(content_type: &str) -> bool {
+pub(super) fn is_event_stream(content_type: &str) -> bool {
     let essence = content_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case("text/event-stream")
 }

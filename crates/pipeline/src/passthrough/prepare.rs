@@ -13,7 +13,7 @@ use store::Owner;
 use super::endpoint::{self, Endpoint, Purpose};
 use super::reservation::{self, RequestSize};
 use super::upload::Upload;
-use super::{AdmittedCall, PassthroughRoute, admit, headers};
+use super::{AdmittedCall, PassthroughRoute, admit, guarded, headers};
 use crate::accounting::reservation::Reservation;
 use crate::accounting::ticket::Ticket;
 use crate::budgets;
@@ -50,9 +50,21 @@ pub(super) async fn prepare(
         deployments.first().cloned().unwrap_or_else(|| address.instance.passthrough_deployment(""));
     ticket.receipt.names(&deployment.target.model);
     let guards = address.purpose.infers && ticket.gateway().policy.guardrails;
-    if !guards || !admit::refuse_uninspected(snapshot, &deployment, &deployments, &user_path)? {
-        ticket.audit.skip_inspection();
-    }
+    let guardrails = match guards {
+        true => admit::guardrails_of(snapshot, &deployment, &deployments, &user_path)?,
+        false => None,
+    };
+    let inspected = match guardrails {
+        // Boxed, because most calls do not need this future and should not carry its size.
+        Some(guardrails) => {
+            let called = (&address.endpoint, &*deployment);
+            Box::pin(guarded::inspect_request(arrival, called, &guardrails, &mut upload, ticket)).await?
+        }
+        None => {
+            ticket.audit.skip_inspection();
+            None
+        }
+    };
     let reservation =
         reserve(&principal, &user_path, &address, (&deployment, &deployments), &upload, ticket)?;
     let span_id = ticket.new_span_id();
@@ -68,7 +80,18 @@ pub(super) async fn prepare(
     };
     let outbound =
         instance.core.outbound(request, |own| headers::up(&arrival.headers, &own, &instance, trace));
-    Ok(AdmittedCall { instance, endpoint, deployment, sent, outbound, purpose, reservation, parent, span_id })
+    Ok(AdmittedCall {
+        instance,
+        endpoint,
+        deployment,
+        sent,
+        outbound,
+        purpose,
+        reservation,
+        parent,
+        span_id,
+        inspected,
+    })
 }
 
 /// The provider and endpoint that a call is addressed to.

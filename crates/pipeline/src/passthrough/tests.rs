@@ -1,6 +1,7 @@
 //! Tests of paths, queries, access lists and error bodies, without network.
 
 use domain::access::AccessLists;
+use domain::call::{Format, Surface};
 use http::Method;
 use proptest::prelude::*;
 
@@ -114,6 +115,30 @@ fn models_and_inference_are_seen_in_the_path() {
             (model, inference),
             "{raw}"
         );
+    }
+}
+
+#[test]
+fn shapes_are_known_by_the_endpoint() {
+    let chat = Some(Surface::Converse(Format::Chat));
+    let gemini = Some(Surface::Converse(Format::Gemini));
+    for (raw, expected) in [
+        ("v1/chat/completions", chat),
+        ("openai/deployments/gpt-4o/chat/completions", chat),
+        ("v1/chat/completions/", chat),
+        ("v1/completions", Some(Surface::Completions)),
+        ("v1/responses", Some(Surface::Converse(Format::Responses))),
+        ("v1/responses/resp_1", None),
+        ("v1/messages", Some(Surface::Converse(Format::Messages))),
+        ("v1/messages/count_tokens", None),
+        ("v1/threads/thread_1/messages", None),
+        ("v1beta/models/g:generateContent", gemini),
+        ("v1beta/models/g:streamGenerateContent", gemini),
+        ("v1beta/models/g:batchEmbedContents", Some(Surface::EmbedContent { batch: true })),
+        ("v1/embeddings", Some(Surface::Embeddings)),
+        ("v1/files", None),
+    ] {
+        assert_eq!(Endpoint::parse(raw, "/v1", None, true).unwrap().surface, expected, "{raw}");
     }
 }
 

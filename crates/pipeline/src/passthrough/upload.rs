@@ -20,7 +20,7 @@ use tokio::time::{Instant, Sleep};
 
 use crate::call::ownership::{Check, Checking};
 use crate::services::audit::Recording;
-use crate::services::body_work::LARGE_BODY;
+use crate::services::body_work::{BodyLease, LARGE_BODY};
 use inspector::Inspector;
 
 /// The most bytes that are buffered to find the model.
@@ -252,6 +252,41 @@ impl Upload {
             Some(checking) => checking.await,
             None => Ok(()),
         }
+    }
+
+    /// Whether the body may be JSON: it is not compressed, and not of another type.
+    pub(super) fn may_be_json(&self) -> bool {
+        self.kind == BodyClass::Text
+            || (self.kind == BodyClass::Data && self.inspector.is_some() && self.sniffed)
+    }
+
+    /// Reads the rest of the body, with all checks, and returns the whole of it.
+    pub(super) async fn collect(&mut self, limit: u64, mut lease: BodyLease) -> Result<Bytes, Fault> {
+        let mut held = 0;
+        for part in &self.ahead {
+            held += part.len() as u64;
+        }
+        while !self.ended || self.checking.is_some() {
+            if let Some(data) = poll_fn(|context| self.poll_part(context)).await? {
+                held += data.len() as u64;
+                if held > limit {
+                    return Err(fault::request_too_large(limit));
+                }
+                lease.grow(data.len() as u64)?;
+                self.ahead.push_back(data);
+            }
+        }
+        let whole: Vec<u8> = self.ahead.iter().flatten().copied().collect();
+        let whole = lease.attach(whole.into());
+        self.replace(whole.clone());
+        Ok(whole)
+    }
+
+    /// Replaces a body that was received completely.
+    pub(super) fn replace(&mut self, body: Bytes) {
+        self.sent.0.lock().bytes = body.len() as u64;
+        self.length = Some(body.len() as u64);
+        self.ahead = VecDeque::from([body]);
     }
 
     /// A body that was received completely is sent from memory and can be resent; otherwise it is streamed.

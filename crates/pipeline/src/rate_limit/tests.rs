@@ -15,7 +15,7 @@ use domain::usage::Tokens;
 
 use super::TokenDemand;
 use super::bucket::{Charge, TokenBucket};
-use super::counts::{Counts, LimitStatus, TakenTokens};
+use super::counts::{Counts, LimitStatus};
 use super::limit_kind::{DAY, LimitKind, MINUTE};
 use super::limiter::Limiter;
 use super::rate_limit_headers::refusal;

@@ -48,8 +48,9 @@ pub struct GuardrailDryRun {
     pub rules: Vec<String>,
 }
 
-/// Test a guardrail: inspect a sample text, whatever its direction and mode. Changes nothing. The call of an
-/// `llm_based_altering` is made and booked as one of the caller, whose key needs the scope `inference`.
+/// Test a guardrail: inspect a sample text, whatever its direction and mode. Changes nothing.
+///
+/// The call of an `llm_based_altering` is made and booked as one of the caller, whose key needs the scope `inference`.
 #[utoipa::path(post, path = "/admin/api/v1/guardrails/{name}/test", tag = "guardrails", params(("name" = String, Path, description = "The guardrail")),
     request_body = GuardrailSample,
     responses((status = 200, description = "The verdict", body = GuardrailDryRun), (status = 400, description = "Invalid request"),

@@ -329,22 +329,6 @@ async fn added_instructions_are_not_shown_to_the_client() {
 }
 
 #[tokio::test]
-async fn the_passthrough_follows_on_unreadable() {
-    app::each(async |app| {
-        let mut personal = pii("both", json!({}));
-        guard(&app, &[("personal", personal.clone())]).await;
-        let ask = || app.post("/p/openai/v1/chat/completions", Client::Chat.body("text", TEXT));
-        ask().send().await.expect_status(200);
-        personal["on_unreadable"] = json!("block");
-        app.put("/admin/api/v1/guardrails/personal", personal).send().await.expect_status(200);
-        let answer = ask().send().await.expect_status(400).json();
-        assert_eq!(answer["error"]["code"], "guardrail_blocked");
-        app.get("/p/openai/v1/models").send().await.expect_status(200);
-    })
-    .await;
-}
-
-#[tokio::test]
 async fn guardrails_can_be_switched_off_for_the_gateway() {
     let off = || TestSettings {
         policy: Policy { guardrails: false, ..Policy::default() },

@@ -1,6 +1,7 @@
 //! Tests of `/p/{provider}/{endpoint}`: forwarded requests and responses, access, and cost.
 
 mod background;
+mod guardrails;
 mod lines;
 mod lists;
 mod models;
