@@ -12,5 +12,5 @@ pub use bound::{Incurs, bound};
 pub use family::family;
 pub use guess::likely_mode;
 pub use lookup::{facts, models};
-pub use price::{Billable, cost, cost_of};
+pub use price::{Billable, cost, cost_of, prompt_cache_savings};
 pub use tokens::{count_tokens, estimate_tokens_from_bytes, has_public_vocabulary, tokenizer_loaded};

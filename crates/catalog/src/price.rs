@@ -31,6 +31,21 @@ pub fn cost(price: &Price, tokens: &Tokens) -> Cost {
     Cost { input: input.total(), output: output.total() }
 }
 
+/// The cost that the prompt cache of the provider saved: that of the same input without a cache, less the actual one. It
+/// is below zero if the surcharge of cache writes is more than cache reads saved; `None` if the cache was not used.
+///
+/// A difference of two costs, each rounded as it is charged, so that savings and costs add up exactly.
+pub fn prompt_cache_savings(price: &Price, tokens: &Tokens) -> Option<Nanos> {
+    let cached = tokens.cache_read.saturating_add(tokens.cache_write());
+    if cached == 0 {
+        return None;
+    }
+    let input = tokens.input.saturating_add(cached);
+    let uncached = Tokens { input, cache_read: 0, cache_write_5m: 0, cache_write_1h: 0, ..*tokens };
+    let (without, actual) = (cost(price, &uncached).input, cost(price, tokens).input);
+    Some(Nanos(without.0.saturating_sub(actual.0)))
+}
+
 /// The cost of all billable quantities: audio and characters count as input, images as output.
 ///
 /// In a batch, the batch input rate replaces every input rate, tiers and cache included, and the batch output rate

@@ -27,6 +27,7 @@ const MIGRATIONS: &[Migration] = &[
     ("rollup_deltas", include_str!("migrations/0012_rollup_deltas.sql")),
     ("response_cache", include_str!("migrations/0013_response_cache.sql")),
     ("semantic_cache", include_str!("migrations/0014_semantic_cache.sql")),
+    ("prompt_cache_savings", include_str!("migrations/0015_prompt_cache_savings.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.
@@ -209,7 +210,7 @@ mod tests {
          VALUES ($1, 'r', '', '', 'm', '', '', '', '/', '', '', 200, 0, 0, 1, 0, 0, 0, 0, 1, 0, 0, 0, 5)";
 
     fn sums_before_the_cache(table: &Table, bucket: i64) -> SqlStr {
-        let added = ["saved_cost", "cache_misses"];
+        let added = ["saved_cost", "cache_misses", "prompt_cache_savings"];
         let names: Vec<String> = table.columns().filter(|name| !added.contains(&name.as_str())).collect();
         let value = |name: &String| match name.as_str() {
             "bucket" => bucket.to_string(),
@@ -240,9 +241,10 @@ mod tests {
                 let query = sql(format!("SELECT COUNT(*) FROM {table} WHERE {condition}"));
                 database.fetch(query, &[]).await.unwrap()[0].get(0).unwrap()
             };
-            assert_eq!(count("usage", "saved_cost IS NULL AND cache_miss = 0").await, 2);
+            let unset = "saved_cost IS NULL AND cache_miss = 0 AND prompt_cache_savings IS NULL";
+            assert_eq!(count("usage", unset).await, 2);
             for table in &TABLES {
-                let unset = count(table.name, "saved_cost = 0 AND cache_misses = 0").await;
+                let unset = count(table.name, "saved_cost + cache_misses + prompt_cache_savings = 0").await;
                 assert_eq!(unset, 2, "{}", table.name);
             }
             database.close().await;

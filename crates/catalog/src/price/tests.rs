@@ -63,6 +63,29 @@ fn named_rates_are_used() {
 }
 
 #[test]
+fn savings_of_a_prompt_cache_count_reads_and_the_surcharge_of_writes() {
+    let price = Price {
+        cache_read: Some(usd(0.3)),
+        cache_write_5m: Some(usd(3.75)),
+        cache_write_1h: Some(usd(6.0)),
+        ..plain()
+    };
+    let saved = |tokens: Tokens| prompt_cache_savings(&price, &tokens);
+    let dollars = |value: f64| Some(Nanos::from_usd(value).unwrap());
+    assert_eq!(saved(Tokens { input: MILLION, output: MILLION, ..Tokens::default() }), None);
+    assert_eq!(saved(Tokens { cache_read: MILLION, ..Tokens::default() }), dollars(2.7));
+    assert_eq!(saved(Tokens { cache_write_5m: MILLION, ..Tokens::default() }), Some(Nanos(-750_000_000)));
+    assert_eq!(saved(Tokens { cache_write_1h: MILLION, ..Tokens::default() }), Some(Nanos(-3_000_000_000)));
+    let all = Tokens { cache_read: 2 * MILLION, cache_write_5m: MILLION, input: 7, ..Tokens::default() };
+    assert_eq!(saved(all), dollars(5.4 - 0.75));
+    assert_eq!(
+        prompt_cache_savings(&plain(), &all),
+        Some(Nanos(0)),
+        "without rates of its own it saves nothing"
+    );
+}
+
+#[test]
 fn the_highest_tier_that_is_exceeded_replaces_the_rates() {
     let tier = |above_tokens, input, output| Tier {
         above_tokens,

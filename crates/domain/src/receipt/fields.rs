@@ -117,6 +117,8 @@ macro_rules! receipt_fields {
             saved_cost: Option<$crate::money::Nanos> = 42 [column Nullable saved_cost] [audit];
             /// True if the cache was searched for an answer and had none.
             cache_miss: bool = 43 [column NotNull cache_miss] [log];
+            /// The cost that the provider's prompt cache saved; none if it was not used, or if its model has no price.
+            prompt_cache_savings: Option<$crate::money::Nanos> = 44 [column Nullable prompt_cache_savings];
         }
     };
 }

@@ -57,7 +57,10 @@ mod tests {
         ("shown in place of a missing key only", &["auth_method"]),
         ("contains text of the client, or text that may quote it", &["user_agent", "error_message", "audit"]),
         ("a detail of the usage log", &["tenant_id", "session_id", "run_id", "raw_usage"]),
-        ("a detail of the usage log about the cache", &["cache_type", "saved_cost", "cache_miss"]),
+        (
+            "a detail of the usage log about caches",
+            &["cache_type", "saved_cost", "cache_miss", "prompt_cache_savings"],
+        ),
         ("a detail of the ledger", &["cost_source", "pricing_version", "unbooked", "resumed", "alias_used"]),
         ("a detail of the audit log", &["workflow_version_id"]),
         ("the process that ended before the call cannot log it", &["interrupted"]),

@@ -84,6 +84,8 @@ impl Settlement {
         };
         if receipt.cost_source == CostSource::ModelPricing {
             receipt.pricing_version = deployment.and_then(Deployment::pricing_version).map(str::to_owned);
+            let saved = |deployment: &Deployment| deployment.prompt_cache_savings(&receipt.usage);
+            receipt.prompt_cache_savings = deployment.and_then(saved);
         }
         if let Some(earlier) = earlier {
             earlier.complete(&mut receipt);

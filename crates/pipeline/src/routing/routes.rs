@@ -17,7 +17,7 @@ use domain::access::{AccessLists, Verdict};
 use domain::call::{Surface, Target};
 use domain::fault::FaultCode;
 use domain::model::{Mode, ModelFacts, Price};
-use domain::money::Cost;
+use domain::money::{Cost, Nanos};
 use domain::receipt::Attempt;
 use domain::resources::provider::{Provider, ProviderSource};
 use domain::usage::{Tokens, Usage};
@@ -161,6 +161,11 @@ impl Deployment {
         self.price().map(|price| charge(price, &usage.tokens, usage.images))
     }
 
+    /// The cost that the prompt cache of the provider saved, if the price is known and it was used.
+    pub fn prompt_cache_savings(&self, usage: &Usage) -> Option<Nanos> {
+        catalog::prompt_cache_savings(self.price()?, &usage.tokens)
+    }
+
     /// The mode from the catalogue, else guessed from the model's name.
     pub fn mode(&self) -> Mode {
         self.facts.as_ref().map_or_else(|| catalog::likely_mode(&self.target.model), |facts| facts.mode)
@@ -202,6 +207,11 @@ impl Pricing {
     pub fn charge(&self, tokens: &Tokens, images: u64) -> Option<(Cost, Option<&str>)> {
         let price = self.effective.as_ref()?;
         Some((charge(price, tokens, images), self.tariff.as_ref().map(|tariff| &*tariff.version)))
+    }
+
+    /// The cost that the prompt cache of the provider saved.
+    pub fn prompt_cache_savings(&self, tokens: &Tokens) -> Option<Nanos> {
+        catalog::prompt_cache_savings(self.effective.as_ref()?, tokens)
     }
 }
 

@@ -146,6 +146,7 @@ fn prices(snapshot: &Snapshot) -> impl FnMut(&Consumed) -> Option<Repriced> {
         let pricing =
             known.entry(key).or_insert_with(|| snapshot.routes.pricing(provider_name, provider, model));
         let (cost, version) = pricing.charge(tokens, *images)?;
-        Some(Repriced { cost, version: version.map(str::to_owned) })
+        let savings = pricing.prompt_cache_savings(tokens);
+        Some(Repriced { cost, savings, version: version.map(str::to_owned) })
     }
 }

@@ -56,6 +56,8 @@ pub struct Consumption {
     pub input_cost: Option<f64>,
     pub output_cost: Option<f64>,
     pub total_cost: Option<f64>,
+    /// The cost that prompt caches of providers saved, below zero if writes to them cost more than reads saved.
+    pub prompt_cache_savings: Option<f64>,
 }
 
 impl From<&Figures> for Consumption {
@@ -68,6 +70,7 @@ impl From<&Figures> for Consumption {
             input_cost: figures.input_cost().map(Nanos::usd),
             output_cost: figures.output_cost().map(Nanos::usd),
             total_cost: figures.total_cost().map(Nanos::usd),
+            prompt_cache_savings: figures.prompt_cache_savings().map(Nanos::usd),
         }
     }
 }

@@ -103,6 +103,7 @@ mod tests {
         ("workflow_version_id", 41),
         ("saved_cost", 42),
         ("cache_miss", 43),
+        ("prompt_cache_savings", 44),
     ];
     const BUCKETS: &[(&str, u8)] = &[
         ("input", 1),

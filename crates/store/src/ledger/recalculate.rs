@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use domain::caveat::Caveat;
 use domain::clock::Timestamp;
-use domain::money::Cost;
+use domain::money::{Cost, Nanos};
 use domain::receipt::CostSource;
 use domain::usage::Tokens;
 use serde_json::value::{RawValue, to_raw_value};
@@ -48,6 +48,8 @@ impl Consumed {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Repriced {
     pub cost: Cost,
+    /// The cost that the prompt cache of the provider saved.
+    pub savings: Option<Nanos>,
     /// The version of the price, unless it is the catalogue price.
     pub version: Option<String>,
 }
@@ -72,6 +74,7 @@ struct Entry {
     labels: [String; AXES.len()],
     consumed: Consumed,
     cost: Option<[i64; 2]>,
+    savings: Option<i64>,
     source: CostSource,
     detail: BTreeMap<String, Box<RawValue>>,
 }
@@ -80,6 +83,7 @@ struct Entry {
 struct Change {
     entry: Entry,
     cost: Option<[i64; 2]>,
+    savings: Option<i64>,
     source: CostSource,
     detail: Option<String>,
 }
@@ -124,7 +128,7 @@ impl Ledger {
         until: i64,
     ) -> Result<Vec<Entry>, StoreError> {
         let mut text = format!(
-            "SELECT at, id, {}, {}, input_cost, output_cost, cost_source, detail FROM usage \
+            "SELECT at, id, {}, {}, input_cost, output_cost, cost_source, detail, prompt_cache_savings FROM usage \
              WHERE at >= $1 AND at < $2 AND (at > $1 OR id > $3)",
             AXES.map(Axis::column).join(", "),
             Tokens::BUCKETS.join(", ")
@@ -181,7 +185,8 @@ fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Chang
     *(if priced.is_some() { &mut done.with_pricing } else { &mut done.without_pricing }) += 1;
     let source = if priced.is_some() { CostSource::ModelPricing } else { CostSource::None };
     let cost = priced.as_ref().map(|priced| [priced.cost.input.0, priced.cost.output.0].map(bounded_cost));
-    if cost == entry.cost && source == entry.source {
+    let savings = priced.as_ref().and_then(|priced| priced.savings).map(|savings| bounded_cost(savings.0));
+    if cost == entry.cost && source == entry.source && savings == entry.savings {
         return None;
     }
     let mut detail = entry.detail.clone();
@@ -194,13 +199,13 @@ fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Chang
     set(&mut detail, "caveat", caveats);
     let detail = Some(detail).filter(|detail| !detail.is_empty());
     let detail = detail.and_then(|detail| serde_json::to_string(&detail).ok());
-    Some(Change { entry, cost, source, detail })
+    Some(Change { entry, cost, savings, source, detail })
 }
 
 impl Change {
     async fn write(&self, open: &mut Writing) -> Result<bool, StoreError> {
-        const UPDATE: &str = "UPDATE usage SET input_cost = $1, output_cost = $2, cost_source = $3, detail = $4 \
-             WHERE at = $5 AND id = $6 AND cost_source = $7 AND input_cost IS NOT DISTINCT FROM $8 \
+        const UPDATE: &str = "UPDATE usage SET input_cost = $1, output_cost = $2, cost_source = $3, detail = $4, \
+             prompt_cache_savings = $10 WHERE at = $5 AND id = $6 AND cost_source = $7 AND input_cost IS NOT DISTINCT FROM $8 \
              AND output_cost IS NOT DISTINCT FROM $9";
         let half = |cost: Option<[i64; 2]>, index: usize| Value::from(cost.map(|cost| cost[index]));
         let before = self.entry.cost;
@@ -214,13 +219,15 @@ impl Change {
             cost_source_number(self.entry.source).into(),
             half(before, 0),
             half(before, 1),
+            self.savings.into(),
         ];
         Ok(open.execute(UPDATE, &values).await? == 1)
     }
 
     fn difference(&self) -> (rollup::Key<'_>, rollup::Sums) {
-        let Entry { at, labels, consumed, cost, .. } = &self.entry;
+        let Entry { at, labels, consumed, cost, savings, .. } = &self.entry;
         let sums = rollup::Sums::repriced(consumed.tokens.total() > 0, *cost, self.cost);
+        let sums = sums.with_savings(*savings, self.savings);
         (rollup::key(Timestamp(*at), labels.each_ref().map(String::as_str)), sums)
     }
 }
@@ -253,6 +260,7 @@ fn read(row: &Row) -> Result<Entry, StoreError> {
         labels,
         consumed,
         cost: cost.map(|(input, output)| [input, output]),
+        savings: row.get(COSTS + 4)?,
         source: Column::read(row, COSTS + 2)?,
         detail,
     })

@@ -74,10 +74,10 @@ pub(crate) static TABLES: [Table; 7] = [
 ];
 
 /// The columns of the sums: calls, the token buckets, costs, the slots of two histograms, and figures of the response
-/// cache. Stored deltas number them by their order: a new column is added at the end.
+/// cache and of prompt caches. Stored deltas number them by their order: a new column is added at the end.
 const CALLS: [&str; 6] = ["requests", "errors", "status_2xx", "status_3xx", "status_4xx", "status_5xx"];
 const COSTS: [&str; 5] = ["input_cost", "output_cost", "priced", "unpriced", "estimated"];
-const CACHE: [&str; 2] = ["saved_cost", "cache_misses"];
+const CACHE: [&str; 3] = ["saved_cost", "cache_misses", "prompt_cache_savings"];
 const REQUESTS: usize = 0;
 const ERRORS: usize = 1;
 const STATUS_2XX: usize = 2;
@@ -91,6 +91,7 @@ const LATENCY: usize = INPUT_COST + COSTS.len();
 const FIRST_BYTE: usize = LATENCY + SLOTS;
 const SAVED_COST: usize = FIRST_BYTE + SLOTS;
 const CACHE_MISSES: usize = SAVED_COST + 1;
+const PROMPT_CACHE_SAVINGS: usize = SAVED_COST + 2;
 const COUNT: usize = SAVED_COST + CACHE.len();
 
 /// The start of a quarter hour in seconds, and the texts of `AXES`; empty for those that a table does not have.
@@ -132,6 +133,7 @@ impl Sums {
         }
         self.0[SAVED_COST] += booking.saved_cost.unwrap_or_default();
         self.0[CACHE_MISSES] += i64::from(booking.cache_miss);
+        self.0[PROMPT_CACHE_SAVINGS] += booking.prompt_cache_savings.unwrap_or_default();
     }
 
     /// The columns that are not zero, in their order.
@@ -171,6 +173,12 @@ impl Sums {
         sums.0[UNPRICED] =
             i64::from(is_unpriced(needs_price, new)) - i64::from(is_unpriced(needs_price, old));
         sums
+    }
+
+    /// Adds the difference between two savings of prompt caches.
+    pub fn with_savings(mut self, old: Option<i64>, new: Option<i64>) -> Self {
+        self.0[PROMPT_CACHE_SAVINGS] = new.unwrap_or_default() - old.unwrap_or_default();
+        self
     }
 }
 

@@ -19,6 +19,8 @@ pub struct UsageSummary {
     pub total_input_cost: Option<Nanos>,
     pub total_output_cost: Option<Nanos>,
     pub total_cost: Option<Nanos>,
+    /// The cost that prompt caches of providers saved.
+    pub total_prompt_cache_savings: Option<Nanos>,
 }
 
 impl Ledger {
@@ -36,6 +38,7 @@ impl Ledger {
             total_input_cost: figures.input_cost(),
             total_output_cost: figures.output_cost(),
             total_cost: figures.total_cost(),
+            total_prompt_cache_savings: figures.prompt_cache_savings(),
         })
     }
 }

@@ -46,6 +46,7 @@ pub(super) async fn added_up(store: &Store, filter: &UsageFilter) -> UsageSummar
         add(&mut sum.total_input_cost, row.cost.map(|cost| cost.input));
         add(&mut sum.total_output_cost, row.cost.map(|cost| cost.output));
         add(&mut sum.total_cost, row.total_cost());
+        add(&mut sum.total_prompt_cache_savings, row.cost.and(row.prompt_cache_savings.or(Some(Nanos(0)))));
     }
     sum
 }
@@ -69,6 +70,7 @@ prop_compose! {
         made.status = status;
         made.usage.tokens = tokens;
         made.cost = cost.map(|(input, output)| Cost { input: Nanos(input), output: Nanos(output) });
+        made.prompt_cache_savings = made.cost.and((second % 3 > 0).then_some(Nanos(second - 3600)));
         (made.user_path, made.cache_type, made.model) = (path.into(), cache.into(), model.into());
         made
     }

@@ -142,7 +142,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ("another field of the event implies it", &["provider", "auth_method", "error_type"]),
     ("too long for a line of the console; the logs contain it", &["raw_usage", "audit"]),
     ("a detail of the usage log", &["tenant_id", "session_id", "run_id", "cost_source", "pricing_version"]),
-    ("a detail of the usage log about the cache", &["saved_cost", "cache_miss"]),
+    ("a detail of the usage log about caches", &["saved_cost", "cache_miss", "prompt_cache_savings"]),
     (
         "a detail of the audit log or of the ledger",
         &["resumed", "alias_used", "workflow_version_id", "unbooked"],

@@ -146,7 +146,7 @@ mod tests {
         ("the path contains it", &["endpoint"]),
         (
             "a column of the usage log, or a detail of it",
-            &["run_id", "cost_source", "pricing_version", "raw_usage", "cache_miss"],
+            &["run_id", "cost_source", "pricing_version", "raw_usage", "cache_miss", "prompt_cache_savings"],
         ),
         ("in the JSONL export", &["provider_id", "overhead_us", "interrupted", "trace"]),
         ("in the ledger only", &["resumed", "unbooked"]),

@@ -250,7 +250,10 @@ mod tests {
     /// for the endpoint.
     const LEFT_OUT: &[(&str, &[&str])] = &[
         ("the path contains it", &["endpoint"]),
-        ("in the usage log", &["run_id", "pricing_version", "raw_usage", "cache_miss"]),
+        (
+            "in the usage log",
+            &["run_id", "pricing_version", "raw_usage", "cache_miss", "prompt_cache_savings"],
+        ),
         ("in the ledger only", &["resumed", "unbooked"]),
     ];
 

@@ -200,7 +200,7 @@ fn row(dimensions: &[Dimension], (day, names, figures): &Group, calendar: &Calen
 /// Renders the groups as CSV: the columns in the order of `group_by`, then the figures; costs are empty where nothing
 /// was priced.
 fn as_file(dimensions: &[Dimension], groups: &[Group], calendar: &Calendar) -> Response {
-    const FIGURES: [&str; 7] = [
+    const FIGURES: [&str; 8] = [
         "requests",
         "input_tokens",
         "output_tokens",
@@ -208,6 +208,7 @@ fn as_file(dimensions: &[Dimension], groups: &[Group], calendar: &Calendar) -> R
         "input_cost",
         "output_cost",
         "total_cost",
+        "prompt_cache_savings",
     ];
     let has_day = dimensions.contains(&Dimension::Day);
     let day = has_day.then_some("day").into_iter();
@@ -220,7 +221,7 @@ fn as_file(dimensions: &[Dimension], groups: &[Group], calendar: &Calendar) -> R
         let usage = Consumption::from(figures);
         let counts = [usage.requests, usage.input_tokens, usage.output_tokens, usage.total_tokens];
         cells.extend(counts.map(|count| count.to_string()));
-        let costs = [usage.input_cost, usage.output_cost, usage.total_cost];
+        let costs = [usage.input_cost, usage.output_cost, usage.total_cost, usage.prompt_cache_savings];
         cells.extend(costs.map(|cost| cost.map(|cost| cost.to_string()).unwrap_or_default()));
         csv::write_row(&mut text, &cells);
     }

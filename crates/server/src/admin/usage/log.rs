@@ -40,6 +40,9 @@ macro_rules! define_entry {
             pub total_cost: Option<f64>,
             /// The cost that an answer from the cache saved; null for other answers.
             pub saved_cost: Option<f64>,
+            /// The cost that the prompt cache of the provider saved, below zero if writes to it cost more than reads saved;
+            /// null if it was not used or its model has no price.
+            pub prompt_cache_savings: Option<f64>,
             /// model_pricing, provider_reported or none
             pub cost_source: &'static str,
             pub estimated: bool,
@@ -64,6 +67,7 @@ macro_rules! define_entry {
                     output_cost: receipt.cost.map(|cost| cost.output.usd()),
                     total_cost: receipt.total_cost().map(Nanos::usd),
                     saved_cost: receipt.saved_cost.map(Nanos::usd),
+                    prompt_cache_savings: receipt.prompt_cache_savings.map(Nanos::usd),
                     cost_source: receipt.cost_source.as_str(),
                     estimated: receipt.usage.estimated,
                     caveat: receipt.usage.caveat,

@@ -28,6 +28,8 @@ pub struct SummaryView {
     pub total_input_cost: Option<f64>,
     pub total_output_cost: Option<f64>,
     pub total_cost: Option<f64>,
+    /// The cost that prompt caches of providers saved, below zero if writes to them cost more than reads saved.
+    pub total_prompt_cache_savings: Option<f64>,
 }
 
 /// Report totals over a period.
@@ -54,5 +56,6 @@ pub async fn summary(
         total_input_cost: sums.total_input_cost.map(Nanos::usd),
         total_output_cost: sums.total_output_cost.map(Nanos::usd),
         total_cost: sums.total_cost.map(Nanos::usd),
+        total_prompt_cache_savings: sums.total_prompt_cache_savings.map(Nanos::usd),
     }))
 }

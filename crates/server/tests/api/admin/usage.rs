@@ -297,6 +297,7 @@ async fn lines_of_the_reports() {
             "input_cost",
             "output_cost",
             "total_cost",
+            "prompt_cache_savings",
         ];
         assert_eq!(names, [&["model", "provider", "provider_name"][..], &figures].concat());
         let of = |model: &str| {
@@ -396,7 +397,7 @@ async fn a_breakdown_groups_by_up_to_three_dimensions() {
         assert_eq!(lines.len(), 3, "{text}");
         assert_eq!(
             lines[0],
-            "day,user_path,requests,input_tokens,output_tokens,total_tokens,input_cost,output_cost,total_cost"
+            "day,user_path,requests,input_tokens,output_tokens,total_tokens,input_cost,output_cost,total_cost,prompt_cache_savings"
         );
         assert!(lines[1].starts_with(&format!("{day},/team,2,")), "{text}");
         assert!(lines[2].starts_with(&format!("{day},/=other,1,")) && lines[2].ends_with(",,,"), "{text}");

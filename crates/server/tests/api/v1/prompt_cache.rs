@@ -221,3 +221,66 @@ async fn without_help_the_strategy_alone_decides() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn savings_are_booked_and_follow_recalculated_prices() {
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let price = |model: &str, input: f64| {
+            let path = format!("/admin/api/v1/model-pricing/{model}");
+            let body = json!({"input_per_mtok": input, "output_per_mtok": 8, "cached_input_per_mtok": 0.5,
+                "cache_write_per_mtok": 2.5, "cache_write_1h_per_mtok": 4});
+            app.put(path, body)
+        };
+        price("openai/cached", 2.0).send().await.expect_status(201);
+        price("anthropic/cached", 2.0).send().await.expect_status(201);
+        app.chat("openai/cached").send().await.expect_status(200);
+        let message = app::message("anthropic/cached", "How are you today?");
+        app.post("/v1/messages", message).send().await.expect_status(200);
+        app.chat("openai/gpt-4o").send().await.expect_status(200);
+        // A model without a price: nothing is known to be saved.
+        app.chat("groq/cached").send().await.expect_status(200);
+        let nanos = |value: &Value| value.as_f64().map(|dollars| (dollars * 1e9).round() as i64);
+        let bill = app.upstream.bill();
+        let saved = |input: i64| -> Vec<i64> {
+            let count = |tokens: u64| tokens as i64;
+            let lines = bill.iter().filter(|line| line.model == "cached").take(2);
+            let of_line = |line: &testkit::BillLine| {
+                count(line.cached_tokens) * (input - 500)
+                    - count(line.cache_write_5m_tokens) * (2500 - input)
+                    - count(line.cache_write_1h_tokens) * (4000 - input)
+            };
+            lines.map(of_line).collect()
+        };
+        let check = async |input: i64| {
+            let rows = app.receipts(4).await;
+            let booked: Vec<_> = rows.iter().map(|row| nanos(&row["prompt_cache_savings"])).collect();
+            let expected = saved(input);
+            assert_eq!(booked, [Some(expected[0]), Some(expected[1]), None, None], "{rows:#?}");
+            let get = async |path: &str| app.get(path).send().await.expect_status(200).json();
+            let summary = get("/admin/api/v1/usage/summary").await;
+            assert_eq!(
+                nanos(&summary["total_prompt_cache_savings"]),
+                Some(expected.iter().sum()),
+                "{summary:#}"
+            );
+            let models = get("/admin/api/v1/usage/models").await;
+            for (provider, expected) in
+                [("openai", Some(expected[0])), ("anthropic", Some(expected[1])), ("groq", None)]
+            {
+                let mut lines = models.as_array().unwrap().iter();
+                let is_meant = |line: &&Value| line["model"] == "cached" && line["provider"] == provider;
+                let line = lines.find(is_meant).unwrap();
+                assert_eq!(nanos(&line["prompt_cache_savings"]), expected, "{line:#}");
+            }
+        };
+        check(2000).await;
+        // Another price changes nothing that is booked, until costs are recalculated.
+        price("openai/cached", 3.0).send().await.expect_status(200);
+        price("anthropic/cached", 3.0).send().await.expect_status(200);
+        check(2000).await;
+        let body = json!({"confirmation": "recalculate"});
+        app.post("/admin/api/v1/usage/recalculate-pricing", body).send().await.expect_status(200);
+        check(3000).await;
+    })
+    .await;
+}

@@ -106,7 +106,7 @@ fn version_1_has_these_columns() {
     let slots =
         ["latency", "first_byte"].map(|name| bounds.split(' ').map(move |bound| format!("{name}_{bound}")));
     assert_eq!(columns[19..67], slots.into_iter().flatten().collect::<Vec<_>>());
-    assert_eq!(columns[67..], ["saved_cost", "cache_misses"]);
+    assert_eq!(columns[67..], ["saved_cost", "cache_misses", "prompt_cache_savings"]);
 }
 
 /// A delta as a build without the last columns writes it: one call, in the last slot of the last histogram.

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use domain::money::Nanos;
 use domain::receipt::Receipt;
 use domain::usage::Usage;
 use proptest::strategy::{Strategy as _, ValueTree as _};
@@ -19,7 +18,8 @@ fn prices(consumed: &Consumed) -> Option<Repriced> {
     let tokens = &consumed.tokens;
     let nanos = |count: u64, each: i64| Nanos((count.min(1 << 40) as i64) * each);
     let cost = Cost { input: nanos(tokens.total_input(), 2), output: nanos(tokens.total_output(), 3) };
-    (consumed.model != "M%1").then(|| Repriced { cost, version: Some("rev-7".into()) })
+    let savings = (tokens.cache_read > 0).then(|| nanos(tokens.cache_read.min(1000), 1));
+    (consumed.model != "M%1").then(|| Repriced { cost, savings, version: Some("rev-7".into()) })
 }
 
 /// All sums as calculated from the rows and as stored, both ordered by key.
@@ -28,16 +28,17 @@ async fn both_sums(store: &Store) -> [Vec<String>; 2] {
          CAST(SUM(COALESCE(output_cost, 0)) AS BIGINT), COUNT(input_cost), \
          SUM(CASE WHEN input_cost IS NULL AND cache_type = '' AND input + cache_read + cache_write_5m + cache_write_1h \
          + audio_input + output + reasoning + audio_output > 0 THEN 1 ELSE 0 END), \
-         CAST(SUM(input) AS BIGINT) FROM usage GROUP BY model, user_path, cache_type ORDER BY model, user_path, cache_type";
+         CAST(SUM(input) AS BIGINT), CAST(SUM(COALESCE(prompt_cache_savings, 0)) AS BIGINT) FROM usage GROUP BY model, user_path, cache_type ORDER BY model, user_path, cache_type";
     const FROM_SUMS: &str = "SELECT model, user_path, cache_type, CAST(SUM(requests) AS BIGINT), \
          CAST(SUM(input_cost) AS BIGINT), CAST(SUM(output_cost) AS BIGINT), CAST(SUM(priced) AS BIGINT), \
-         CAST(SUM(unpriced) AS BIGINT), CAST(SUM(input) AS BIGINT) FROM rollups \
+         CAST(SUM(unpriced) AS BIGINT), CAST(SUM(input) AS BIGINT), \
+         CAST(SUM(prompt_cache_savings) AS BIGINT) FROM rollups \
          GROUP BY model, user_path, cache_type ORDER BY model, user_path, cache_type";
     let mut both = [Vec::new(), Vec::new()];
     for (place, sql) in both.iter_mut().zip([FROM_ROWS, FROM_SUMS]) {
         for row in store.database().fetch(sql, &[]).await.unwrap() {
             let texts: Vec<String> = (0..3).map(|index| row.get(index).unwrap()).collect();
-            let figures: Vec<i64> = (3..9).map(|index| row.get(index).unwrap()).collect();
+            let figures: Vec<i64> = (3..10).map(|index| row.get(index).unwrap()).collect();
             place.push(format!("{texts:?} {figures:?}"));
         }
     }

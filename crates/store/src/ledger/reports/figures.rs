@@ -10,7 +10,7 @@ use crate::database::Row;
 use crate::ledger::histogram::{Histogram, SLOTS, percentile};
 use crate::ledger::rollup::{Sums, sum_column};
 
-const COUNT: usize = 16;
+const COUNT: usize = 17;
 
 /// The expression for each figure over sums, and over a usage row.
 pub(super) static COLUMNS: LazyLock<[(&str, &str); COUNT]> = LazyLock::new(|| {
@@ -31,6 +31,7 @@ pub(super) static COLUMNS: LazyLock<[(&str, &str); COUNT]> = LazyLock::new(|| {
         ("priced", "CASE WHEN input_cost IS NULL THEN 0 ELSE 1 END"),
         ("saved_cost", "COALESCE(saved_cost, 0)"),
         ("cache_misses", "cache_miss"),
+        ("prompt_cache_savings", "COALESCE(prompt_cache_savings, 0)"),
     ]
 });
 /// The numbers of the columns of `Sums` that each figure adds up.
@@ -152,6 +153,11 @@ impl Figures {
     /// The number of calls for which the cache was searched and had no answer.
     pub fn cache_misses(&self) -> i64 {
         self.sums[15]
+    }
+
+    /// The cost that prompt caches of providers saved; `None` when no call was priced.
+    pub fn prompt_cache_savings(&self) -> Option<Nanos> {
+        self.cost(self.sums[16])
     }
 
     /// Percentile in milliseconds of the requested histogram; `None` when it counts no call.

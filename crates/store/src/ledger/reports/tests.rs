@@ -40,6 +40,7 @@ prop_compose! {
         (made.duration_us, made.first_byte_us) = (duration, first);
         made.saved_cost = (!cache.is_empty() && second % 3 > 0).then_some(Nanos(second));
         made.cache_miss = cache.is_empty() && second % 2 == 0;
+        made.prompt_cache_savings = made.cost.and((second % 4 > 0).then_some(Nanos(second - 3600)));
         made
     }
 }
@@ -172,7 +173,11 @@ async fn reports_equal_rows_with_any_mix_of_compacted_and_waiting_sums() {
                         Change::Recalculate(nanos) => {
                             let cost = Cost { input: Nanos(*nanos), output: Nanos(1) };
                             let mut price = |consumed: &Consumed| {
-                                (consumed.model == "m-1").then_some(Repriced { cost, version: None })
+                                (consumed.model == "m-1").then_some(Repriced {
+                                    cost,
+                                    savings: None,
+                                    version: None,
+                                })
                             };
                             let all = UsageFilter::between(Timestamp(0), Timestamp(i64::MAX));
                             store.ledger().recalculate(&all, &mut price).await.unwrap();

@@ -132,6 +132,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
         "a detail of the ledger",
         &["tenant_id", "run_id", "cost_source", "pricing_version", "raw_usage", "saved_cost", "unbooked"],
     ),
+    ("a figure of the usage reports", &["prompt_cache_savings"]),
     ("a detail of the audit log", &["alias_used", "resumed", "workflow_version_id", "audit"]),
     ("the process that ended before the call exports no span of it", &["interrupted"]),
     ("shown in place of a missing cache type only", &["cache_miss"]),
