@@ -172,8 +172,8 @@ async fn receipts_that_come_in_meanwhile_are_not_lost_and_not_doubled() {
             while !over.load(Ordering::Relaxed) {
                 factor += 1;
                 let mut dearer = |consumed: &Consumed| {
-                    let Repriced { cost, version } = prices(consumed)?;
-                    Some(Repriced { cost: Cost { input: Nanos(cost.input.0 * factor), ..cost }, version })
+                    let Repriced { cost, version, savings } = prices(consumed)?;
+                    Some(Repriced { cost: Cost { input: Nanos(cost.input.0 * factor), ..cost }, version, savings })
                 };
                 store.ledger().recalculate(&everything(), &mut dearer).await.unwrap();
             }
@@ -278,7 +278,7 @@ async fn what_has_no_price_is_listed_by_model() {
         store
             .ledger()
             .recalculate(&everything(), &mut |_: &Consumed| {
-                Some(Repriced { cost: Cost::default(), version: None })
+                Some(Repriced { cost: Cost::default(), version: None, savings: None })
             })
             .await
             .unwrap();
