@@ -29,7 +29,7 @@ use super::kind::ConfigKind;
 use super::plan::{Plan, PlanError, PlanRequest, PlanResult};
 use super::planned_change::PlannedChange;
 use crate::App;
-use crate::admin::{crud, record, settings, workflows};
+use crate::admin::{record, settings, workflows};
 use crate::authorized::{Authorized, Config, Write};
 use crate::body::Strict;
 use crate::fault::Problem;
@@ -74,7 +74,7 @@ pub async fn apply(
         match app.refresher.store().documents().apply(&batch, principal.actor(), plan.current.revision).await
         {
             Err(StoreError::PreconditionFailed) if record::if_match(&headers).is_none() => continue,
-            written => written.map_err(|error| crud::not_deleted("A document of the plan", error))?,
+            written => written?,
         }
         app.refresher.refresh().await?;
         if plan.changes.iter().any(|change| change.kind == ConfigKind::Settings) {

@@ -113,6 +113,12 @@ fn change(change: Value, current: &CurrentConfig, now: Timestamp) -> Result<Want
     let Some(document) = document else { return Ok(WantedDocument { kind, name, members: None }) };
     let known = current.documents.get(&(kind, name.clone()));
     let mut members = known.map(|known| known.document.members(now)).unwrap_or_default();
+    // Credentials are never sent to another address.
+    let differs =
+        |member: &&str| document.get(*member).is_some_and(|sent| members.get(*member) != Some(sent));
+    if kind == ConfigKind::Provider && ["base_url", "type"].iter().any(differs) {
+        members.retain(|name, _| name != "api_key" && name != "headers");
+    }
     for (name, value) in document {
         match value {
             Value::Null => drop(members.remove(&name)),

@@ -92,6 +92,31 @@ async fn a_change_keeps_absent_members_and_null_deletes() {
 }
 
 #[tokio::test]
+async fn credentials_are_not_kept_for_another_address() {
+    app::each_with(settings, async |app| {
+        let lab = json!({
+            "name": "lab", "type": "openai_compatible", "base_url": app.upstream.base_url(), "api_key": "sk-lab-1234",
+            "headers": {"x-team": "a"},
+        });
+        app.post("/admin/api/v1/providers", lab).send().await.expect_status(201);
+        let change = |document: Value| json!({"changes": [{"kind": "provider", "name": "lab", "document": document}]});
+        apply(&app, change(json!({"priority": 2}))).await.expect_status(200);
+        let kept = documents(&app).await["providers"]["lab"].clone();
+        assert_eq!((&kept["api_key"], &kept["priority"]), (&json!("${LAB_API_KEY}"), &json!(2)), "{kept}");
+        assert_eq!(kept["headers"]["x-team"], "${LAB_HEADER_X_TEAM}");
+        apply(&app, change(json!({"base_url": "http://127.0.0.1:9/v1"}))).await.expect_status(200);
+        let moved = documents(&app).await["providers"]["lab"].clone();
+        assert_eq!((moved.get("api_key"), moved.get("headers")), (None, None), "{moved}");
+        let whole = json!({"type": "openai_compatible", "base_url": app.upstream.base_url(), "api_key": "sk-lab-5678"});
+        apply(&app, json!({"documents": {"providers": {"lab": whole}}})).await.expect_status(200);
+        let elsewhere = json!({"type": "openai_compatible", "base_url": "http://127.0.0.1:9/v1"});
+        apply(&app, json!({"documents": {"providers": {"lab": elsewhere}}})).await.expect_status(200);
+        assert_eq!(documents(&app).await["providers"]["lab"].get("api_key"), None);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_plan_is_applied_to_its_revision_only() {
     app::each_with(settings, async |app| {
         let wanted = json!({"documents": {"aliases": {"fast": {"target": "openai/text"}}}});
