@@ -1,6 +1,6 @@
 # The commands of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench suite
+.PHONY: help run test lint bench suite models
 
 # `make suite kill9`: the word after `suite` is the suite's name, not a goal.
 ifeq (suite,$(firstword $(MAKECMDGOALS)))
@@ -27,6 +27,9 @@ lint: ## formatting, clippy, rules for dependencies, syntax of the scripts
 
 bench: ## figures beside nginx and a bare proxy, as a table and .cache/bench.json
 	@scripts/bench.sh
+
+models: ## fetch the packages with the local models and import them
+	@scripts/models.sh
 
 suite: ## one suite in full, e.g. `make suite kill9 ARGS="--kills 200"`; alone: the list
 	@scripts/suite.sh $(SUITE) $(ARGS)

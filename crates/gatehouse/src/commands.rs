@@ -9,6 +9,7 @@ pub mod explain;
 mod gateway_client;
 pub mod init;
 pub mod keys;
+pub mod models;
 pub mod restore;
 pub mod secrets;
 pub mod serve;

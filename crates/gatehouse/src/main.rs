@@ -78,6 +78,10 @@ enum Command {
     /// second
     #[command(subcommand)]
     Keys(commands::keys::Action),
+    /// Import, list and remove models that run inside the gateway: the encoder of the semantic cache and the
+    /// classifier of prompt injection
+    #[command(subcommand)]
+    Models(commands::models::Action),
     /// Write a consistent copy of the data to one file, online or offline (SQLite)
     Backup(commands::backup::Options),
     /// Replace the data of a stopped gateway by a backup (SQLite)
@@ -116,6 +120,7 @@ fn main() -> ExitCode {
         Command::Apply(options) => commands::config_files::apply(line.config.as_deref(), &options),
         Command::Schema => commands::config_files::schema(),
         Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
+        Command::Models(action) => commands::models::run(line.config.as_deref(), &action),
         Command::Secrets(action) => commands::secrets::run(line.config.as_deref(), &action),
         Command::Check => commands::print_check(line.config.as_deref()),
     }

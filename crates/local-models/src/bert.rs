@@ -6,6 +6,7 @@ mod tests;
 
 use crate::config::BertConfig;
 use crate::layer_math::gelu;
+use crate::linear::QuantisedRows;
 use crate::weights::{BertWeights, LayerWeights};
 use attention::attend;
 
@@ -48,8 +49,9 @@ impl Bert {
     }
 
     fn apply_layer(&self, layer: &LayerWeights, rows: Vec<f32>) -> Vec<f32> {
-        let (query, key, value) =
-            (layer.query.apply(&rows), layer.key.apply(&rows), layer.value.apply(&rows));
+        let input = QuantisedRows::new(&rows, self.config.hidden);
+        let [query, key, value] =
+            [&layer.query, &layer.key, &layer.value].map(|linear| linear.apply_quantised(&input));
         let context = attend(&query, &key, &value, self.config.hidden, self.config.heads);
         let mut attended = layer.attention_output.apply(&context);
         layer.attention_norm.add_and_normalise(&mut attended, &rows);

@@ -1,5 +1,6 @@
 //! The prompt-injection classifier: texts to a probability.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -16,6 +17,8 @@ mod tests;
 const OVERLAP: usize = 64;
 /// The most windows of one text that are scored.
 const MAX_WINDOWS: usize = 16;
+/// Bytes at either end of a text that are read: more than the windows of ordinary texts cover.
+const MAX_END: usize = 32 * 1024;
 /// The longest run of one sign that is scored: rules and boxes of signs are not language.
 const MAX_RUN: usize = 3;
 
@@ -36,7 +39,7 @@ impl InjectionClassifier {
     /// counts; of a text with more than 16 windows, the first 8 and the last 8.
     pub fn score(&self, text: &str) -> f32 {
         let LoadedModel { header, tokenizer, .. } = &self.model;
-        let pieces = tokenizer.pieces(&prepare(text), usize::MAX);
+        let pieces = tokenizer.pieces(&prepare(&ends(text)), usize::MAX);
         let scores = windows(&pieces, header.max_pieces - 2).map(|window| self.score_window(window));
         scores.fold(0.0, f32::max)
     }
@@ -55,6 +58,16 @@ impl InjectionClassifier {
         let output = heads.first().map_or(0.0, |head| head.apply(&pooled));
         1.0 / (1.0 + (-output / header.temperature).exp())
     }
+}
+
+/// A text, or both ends of a very long one.
+fn ends(text: &str) -> Cow<'_, str> {
+    if text.len() <= 2 * MAX_END {
+        return text.into();
+    }
+    let start = &text[..text.floor_char_boundary(MAX_END)];
+    let end = &text[text.ceil_char_boundary(text.len() - MAX_END)..];
+    format!("{start} {end}").into()
 }
 
 /// The text as the model was trained: compatible forms unified, runs of a sign shortened.

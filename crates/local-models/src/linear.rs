@@ -52,7 +52,11 @@ impl Linear {
 
     /// Applies the layer to rows of `inputs` numbers. Returns rows of `outputs` numbers.
     pub fn apply(&self, rows: &[f32]) -> Vec<f32> {
-        let input = QuantisedRows::new(rows, self.inputs);
+        self.apply_quantised(&QuantisedRows::new(rows, self.inputs))
+    }
+
+    /// Applies the layer to rows that were quantised before, for several layers with the same input.
+    pub fn apply_quantised(&self, input: &QuantisedRows) -> Vec<f32> {
         let mut output = vec![0.0; input.count * self.outputs];
         let mut weights = [vec![i16x8::ZERO; self.inputs / LANES], vec![i16x8::ZERO; self.inputs / LANES]];
         for (pair, bytes) in self.weights.chunks_exact(2 * self.inputs).enumerate() {
@@ -61,7 +65,7 @@ impl Linear {
             widen(second, &mut weights[1]);
             for block in 0..input.blocks() {
                 let sums = input.multiply(block, &weights[0], &weights[1]);
-                self.store(&input, block, 2 * pair, sums, &mut output);
+                self.store(input, block, 2 * pair, sums, &mut output);
             }
         }
         output
@@ -91,7 +95,7 @@ impl Linear {
 }
 
 /// The input of a layer, quantised row by row and filled up to whole blocks.
-struct QuantisedRows {
+pub struct QuantisedRows {
     count: usize,
     /// Registers per row.
     width: usize,
@@ -100,7 +104,8 @@ struct QuantisedRows {
 }
 
 impl QuantisedRows {
-    fn new(rows: &[f32], inputs: usize) -> Self {
+    /// Quantises rows of `inputs` numbers.
+    pub fn new(rows: &[f32], inputs: usize) -> Self {
         let (count, width) = (rows.len() / inputs, inputs / LANES);
         let mut numbers = Vec::with_capacity(count.next_multiple_of(INPUT_BLOCK) * width);
         let mut row_numbers = vec![0; inputs];
@@ -125,15 +130,22 @@ impl QuantisedRows {
         let row = |index: usize| &self.numbers[start + index * width..start + (index + 1) * width];
         let (row_0, row_1, row_2, row_3) = (row(0), row(1), row(2), row(3));
         let (first, second) = (&first[..width], &second[..width]);
-        let mut sums = [[i32x4::ZERO; 2]; INPUT_BLOCK];
+        // Eight variables, and not an array, so that each gets a register.
+        let zero = i32x4::ZERO;
+        let (mut sum_00, mut sum_01, mut sum_10, mut sum_11) = (zero, zero, zero, zero);
+        let (mut sum_20, mut sum_21, mut sum_30, mut sum_31) = (zero, zero, zero, zero);
         for index in 0..width {
-            let weights = (first[index], second[index]);
-            for (sums, row) in sums.iter_mut().zip([row_0, row_1, row_2, row_3]) {
-                sums[0] += row[index].dot(weights.0);
-                sums[1] += row[index].dot(weights.1);
-            }
+            let (first, second) = (first[index], second[index]);
+            sum_00 += row_0[index].dot(first);
+            sum_01 += row_0[index].dot(second);
+            sum_10 += row_1[index].dot(first);
+            sum_11 += row_1[index].dot(second);
+            sum_20 += row_2[index].dot(first);
+            sum_21 += row_2[index].dot(second);
+            sum_30 += row_3[index].dot(first);
+            sum_31 += row_3[index].dot(second);
         }
-        sums
+        [[sum_00, sum_01], [sum_10, sum_11], [sum_20, sum_21], [sum_30, sum_31]]
     }
 }
 

@@ -218,7 +218,7 @@ impl Explainer<'_> {
         explanation: &mut Explanation,
     ) -> Result<Box<Call>, Fault> {
         let Some(guardrails) = context.guardrails().cloned() else { return Ok(call) };
-        let request = inspect::request_to_inspect(&call, &guardrails)?;
+        let request = inspect::request_to_inspect(self.gateway, &call, &guardrails)?;
         let mut inspection = inspect_request(&guardrails.request, request, &context.placeholder_key());
         let verdicts = std::mem::take(&mut inspection.verdicts);
         explanation.guardrails = Some(into_view::guardrails(&guardrails, verdicts));

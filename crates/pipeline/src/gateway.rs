@@ -22,6 +22,7 @@ use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
 use crate::budgets::{self, BudgetScope, Budgets, Exceeded, Hold};
+use crate::guardrails::Classifier;
 use crate::policy::Policy;
 use crate::rate_limit::{Limiter, UserPaths};
 use crate::routing::health::{HealthRegistry, Transition};
@@ -29,6 +30,7 @@ use crate::routing::routes::Deployment;
 use crate::services::audit;
 use crate::services::body_work::{BodyWork, LARGE_BODY};
 use crate::services::console::{Console, Notice};
+use crate::services::injection_scorer::InjectionScorer;
 use crate::services::key_uses::KeyUses;
 use crate::services::metrics::Metrics;
 use crate::services::pending_receipts::PendingReceipts;
@@ -88,6 +90,7 @@ pub struct Gateway {
     pub send_embeddings: SendEmbeddings,
     pub prompt_affinity: PromptAffinity,
     pub body_work: BodyWork,
+    pub injection_scorer: Arc<InjectionScorer>,
     /// Limits the audit entries of callers without a valid key.
     pub unknown_callers: audit::EntryLimit,
 }
@@ -119,6 +122,12 @@ impl Gateway {
             true => Ok(work()),
             false => Box::pin(self.body_work.run(&self.tasks, work)).await,
         }
+    }
+
+    /// The classifier for prompt injection, if one is imported. For blocking threads.
+    pub fn classifier(&self) -> Option<Classifier> {
+        let scorer = self.injection_scorer.clone();
+        scorer.is_available().then(|| Arc::new(move |text: &str| scorer.score(text)) as Classifier)
     }
 
     /// Reports that a circuit breaker has opened or closed.

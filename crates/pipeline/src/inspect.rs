@@ -48,7 +48,7 @@ pub(crate) async fn inspect_call(
     guardrails: &Arc<CallGuardrails>,
     ticket: &mut Ticket,
 ) -> Result<Box<Call>, Fault> {
-    let request = request_to_inspect(&call, guardrails)?;
+    let request = request_to_inspect(gateway, &call, guardrails)?;
     let mut inspection = run_guardrails(gateway, request, guardrails, ticket).await?;
     ticket.record_verdicts(std::mem::take(&mut inspection.verdicts));
     let (body, changes) = accept_changes(gateway, &call, guardrails, inspection)?;
@@ -72,7 +72,8 @@ pub(crate) async fn inspect_call(
     Ok(call)
 }
 
-/// Inspects a request, on a worker thread if it is large, and records its body as it is after that.
+/// Inspects a request, on a worker thread if it is large or a classifier scores it, and records its body as it is after
+/// that.
 async fn run_guardrails(
     gateway: &Gateway,
     request: RequestToInspect,
@@ -80,7 +81,7 @@ async fn run_guardrails(
     ticket: &mut Ticket,
 ) -> Result<RequestInspection, Fault> {
     let (key, guardrails) = (ticket.context.placeholder_key(), guardrails.clone());
-    let size = request.body.len() + request.history.iter().map(Bytes::len).sum::<usize>();
+    let size = request.work_bytes();
     let is_recorded = ticket.context.records_bodies();
     let (surface, original) = (request.surface, request.body.clone());
     let inspector = match guardrails.has_remote_on_requests() {
@@ -106,7 +107,7 @@ async fn inspect_with_remote(
     ticket: &mut Ticket,
 ) -> Result<RequestInspector, Fault> {
     let gateway = ticket.gateway().clone();
-    let size = request.body.len() + request.history.iter().map(Bytes::len).sum::<usize>();
+    let size = request.work_bytes();
     let mut inspector = RequestInspector::new(request);
     let last = guardrails.request.iter().rposition(remote_guardrails::has_remote).map_or(0, |last| last + 1);
     for index in 0..last {
@@ -133,6 +134,7 @@ async fn inspect_with_remote(
 
 /// The parts of a call that are inspected. Refuses a call whose answer has to be inspected and cannot be.
 pub(crate) fn request_to_inspect(
+    gateway: &Gateway,
     call: &Call,
     guardrails: &CallGuardrails,
 ) -> Result<RequestToInspect, Fault> {
@@ -143,6 +145,7 @@ pub(crate) fn request_to_inspect(
         body: call.request.body.clone(),
         history: history.unwrap_or_default(),
         edits_signed: false,
+        classifier: guardrails.uses_classifier().then(|| gateway.classifier()).flatten(),
     })
 }
 

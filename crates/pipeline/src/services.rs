@@ -6,6 +6,7 @@ pub mod console;
 pub(crate) mod content_encoding;
 pub mod embedder;
 pub mod feed;
+pub mod injection_scorer;
 pub mod key_uses;
 pub mod metrics;
 pub mod pending_receipts;

@@ -183,6 +183,7 @@ fn verdicts() -> Vec<GuardrailVerdict> {
         verdict: Verdict::Error,
         kinds: BTreeMap::from([("email".to_owned(), 2), ("pattern[0]".to_owned(), 1)]),
         score: Some(0.75),
+        classifier_score: Some(0.5),
         error: Some("\"too complex\"\n".to_owned()),
     };
     let passed = GuardrailVerdict {
@@ -192,6 +193,7 @@ fn verdicts() -> Vec<GuardrailVerdict> {
         verdict: Verdict::Allow,
         kinds: BTreeMap::new(),
         score: None,
+        classifier_score: None,
         error: None,
     };
     vec![failed, passed]

@@ -22,6 +22,9 @@ pub struct GuardrailVerdict {
     /// The highest score of a text, for guardrails that score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f32>,
+    /// The highest score that the classifier gave, if it was used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub classifier_score: Option<f32>,
     /// The reason why the guardrail failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -15,7 +15,7 @@ use crate::fault::{self, Fault};
 use crate::user_path::UserPath;
 
 pub use config::{
-    AlteringConfig, GuardrailConfig, GuardrailType, InjectionAction, InjectionConfig, LengthConfig,
+    AlteringConfig, ClassifierUse, GuardrailConfig, GuardrailType, InjectionAction, InjectionConfig, LengthConfig,
     MatchAction, PiiAction, PiiConfig, RegexConfig, Sensitivity, SystemPromptConfig, SystemPromptMode,
     TextRole, WebhookConfig,
 };

@@ -64,7 +64,7 @@ const ALONE: [(&str, &str); 6] = [
 ];
 
 /// The floors without IO, and what they never touch.
-const PURE: [&str; 5] = ["domain", "wire", "catalog", "guardrails", "semantic-cache"];
+const PURE: [&str; 6] = ["domain", "wire", "catalog", "guardrails", "semantic-cache", "local-models"];
 const RUNTIME: [&str; 7] = ["tokio", "hyper", "hyper-util", "tokio-util", "socket2", "jiff", "futures-util"];
 
 const MOST_LINES: usize = 600;

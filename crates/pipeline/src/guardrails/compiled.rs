@@ -10,7 +10,7 @@ use ::guardrails::pii;
 use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::resources::guardrail::{
-    AlteringConfig, Direction, Guardrail, GuardrailConfig, GuardrailMode, InjectionAction, InjectionConfig,
+    AlteringConfig, ClassifierUse, Direction, Guardrail, GuardrailConfig, GuardrailMode, InjectionAction, InjectionConfig,
     LengthConfig, MatchAction, OnUnreadable, PiiAction, PiiConfig, RegexConfig, Sensitivity,
     SystemPromptConfig, TextRole, WebhookConfig,
 };
@@ -63,6 +63,8 @@ pub(super) struct InjectionCheck {
     pub rules: &'static InjectionRules,
     pub sensitivity: injection::Sensitivity,
     pub blocks: bool,
+    /// Whether a classifier scores the texts, too, if one is imported.
+    pub uses_classifier: bool,
 }
 
 /// A call to a server that decides about the texts.
@@ -141,6 +143,11 @@ impl CompiledGuardrail {
 
     pub(super) fn inspects_requests(&self) -> bool {
         self.document.direction.includes_input()
+    }
+
+    /// Whether it scores texts by the classifier, if one is imported.
+    pub fn uses_classifier(&self) -> bool {
+        matches!(&self.check, Check::Injection(check) if check.uses_classifier)
     }
 
     /// Its webhook, if it has one.
@@ -237,5 +244,10 @@ fn injection_check(config: &InjectionConfig) -> Result<InjectionCheck, CompileEr
         Sensitivity::Medium => injection::Sensitivity::Medium,
         Sensitivity::High => injection::Sensitivity::High,
     };
-    Ok(InjectionCheck { rules, sensitivity, blocks: config.action == InjectionAction::Block })
+    Ok(InjectionCheck {
+        rules,
+        sensitivity,
+        blocks: config.action == InjectionAction::Block,
+        uses_classifier: config.classifier == ClassifierUse::Auto,
+    })
 }

@@ -119,6 +119,11 @@ impl CallGuardrails {
         have_remote(&self.answer)
     }
 
+    /// Whether a guardrail of the request uses the classifier, if one is imported.
+    pub fn uses_classifier(&self) -> bool {
+        self.request.iter().flatten().any(|guardrail| guardrail.uses_classifier())
+    }
+
     fn is_empty(&self) -> bool {
         self.request.is_empty() && self.answer.is_empty() && self.record.is_empty()
     }

@@ -13,6 +13,7 @@ use wire::{json, system_prompt};
 
 use super::combine::apply_edits;
 use super::compiled::Check;
+use super::injection_score::Classifier;
 use super::plan::Step;
 use super::remote::{RemoteText, RemoteVerdicts};
 use super::state::{GuardrailState, NewText};
@@ -25,6 +26,18 @@ pub struct RequestToInspect {
     pub history: Vec<Bytes>,
     /// Whether texts with a signature are edited, too; not in requests that are sent.
     pub edits_signed: bool,
+    /// The classifier for prompt injection, if one is imported and a guardrail uses it.
+    pub classifier: Option<Classifier>,
+}
+
+impl RequestToInspect {
+    /// The size of the body that takes about as long: a classifier takes longer than any scan.
+    pub fn work_bytes(&self) -> usize {
+        match self.classifier {
+            Some(_) => usize::MAX,
+            None => self.body.len() + self.history.iter().map(Bytes::len).sum::<usize>(),
+        }
+    }
 }
 
 /// The result of an inspection.
@@ -66,6 +79,7 @@ pub struct RequestInspector {
     body: Bytes,
     history: Vec<Bytes>,
     edits_signed: bool,
+    classifier: Option<Classifier>,
     /// Whether the body has changed.
     is_changed: bool,
     changes: RequestChanges,
@@ -78,12 +92,13 @@ pub struct RequestInspector {
 
 impl RequestInspector {
     pub fn new(request: RequestToInspect) -> Self {
-        let RequestToInspect { surface, body, history, edits_signed } = request;
+        let RequestToInspect { surface, body, history, edits_signed, classifier } = request;
         Self {
             surface,
             body,
             history,
             edits_signed,
+            classifier,
             is_changed: false,
             changes: RequestChanges::default(),
             verdicts: Vec::new(),
@@ -111,6 +126,7 @@ impl RequestInspector {
     /// Inspects the request by the guardrails of a step. The changes of its remote guardrails come before those of the others.
     pub fn inspect(&mut self, step: &Step, key: &ScopeKey, mut verdicts: RemoteVerdicts) {
         let mut states = GuardrailState::of_step(step, GuardedSubject::Request, key);
+        states.iter_mut().for_each(|state| state.set_classifier(self.classifier.as_ref()));
         let texts = GuardrailState::set_remote_verdicts(&mut states, &mut verdicts);
         if texts.iter().any(Option::is_some) {
             self.replace_texts(texts, &mut states);
@@ -169,8 +185,11 @@ impl RequestInspector {
         let mut editor =
             TextEditor { states, placeholders: &mut changes.placeholders, edits_signed: *edits_signed };
         let edited = editor.edit(body, &texts.parts);
+        // The texts of the body are newer than the earlier turns.
+        editor.classify();
         let turns = history.iter().zip(&turn_texts).map(|(items, texts)| editor.edit(items, &texts.parts));
         let turns: Vec<Option<Bytes>> = turns.collect();
+        editor.classify();
         if let Some(edited) = edited {
             *body = edited;
             *is_changed = true;
@@ -221,6 +240,11 @@ impl TextEditor<'_> {
             }
         }
         (!patch.is_empty()).then(|| splice::concat(&patch.apply(body)))
+    }
+
+    /// Scores the texts since the last call by the classifier.
+    fn classify(&mut self) {
+        self.states.iter_mut().for_each(GuardrailState::classify);
     }
 
     /// Inspects a text. Returns its JSON with the changes, if there are any.

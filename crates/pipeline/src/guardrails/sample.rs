@@ -9,6 +9,7 @@ use domain::receipt::{GuardedSubject, GuardrailVerdict};
 use super::combine::apply_edits;
 use super::compiled::{Check, CompiledGuardrail};
 use super::remote::RemoteVerdicts;
+use super::injection_score::Classifier;
 use super::state::GuardrailState;
 
 /// A text to test a guardrail with.
@@ -29,12 +30,19 @@ pub struct TestResult {
 
 impl CompiledGuardrail {
     /// Inspects a sample text, whatever the direction and mode of the guardrail. `verdicts` has that of a remote
-    /// guardrail.
-    pub fn test(self: &Arc<Self>, sample: &Sample<'_>, mut verdicts: RemoteVerdicts) -> TestResult {
+    /// guardrail; `classifier` is the imported one.
+    pub fn test(
+        self: &Arc<Self>,
+        sample: &Sample<'_>,
+        mut verdicts: RemoteVerdicts,
+        classifier: Option<&Classifier>,
+    ) -> TestResult {
         // Placeholders of a test are never restored, so that any key will do.
         let mut state = GuardrailState::new(self, sample.subject, &ScopeKey::new(&[0; 32]));
+        state.set_classifier(classifier);
         let replaced = GuardrailState::set_remote_verdicts(std::slice::from_mut(&mut state), &mut verdicts);
         let edits = state.inspect_text(sample.role, sample.text, &mut PlaceholderMap::default());
+        state.classify();
         let text = match &self.check {
             Check::SystemPrompt(config) => {
                 state.record_change();

@@ -16,6 +16,7 @@ use domain::resources::guardrail::{LengthConfig, OnError, OnUnreadable};
 use super::combine::TextEdit;
 use super::compiled::{Check, CompiledGuardrail, Finder, FinderAction, InjectionCheck, Replacement};
 use super::remote::{RemoteVerdict, RemoteVerdicts};
+use super::injection_score::{Classifier, InjectionScore};
 
 /// A text of a remote guardrail in place of one of a request or an answer.
 pub struct NewText {
@@ -29,8 +30,7 @@ pub struct GuardrailState {
     subject: GuardedSubject,
     pub masker: Masker,
     verdict: Verdict,
-    score: Option<f32>,
-    rules: Vec<&'static str>,
+    injection: InjectionScore,
     error: Option<String>,
     characters: u64,
     bytes: u64,
@@ -54,8 +54,7 @@ impl GuardrailState {
             subject,
             masker: Masker::new(style),
             verdict: if guardrail.is_remote() { Verdict::NotAsked } else { Verdict::Allow },
-            score: None,
-            rules: Vec::new(),
+            injection: InjectionScore::default(),
             error: None,
             characters: 0,
             bytes: 0,
@@ -296,12 +295,29 @@ impl GuardrailState {
         if !matches!(role, Role::User | Role::Tool) {
             return;
         }
-        let assessment = check.rules.assess(text);
-        if self.score.is_none_or(|score| score < assessment.score) {
-            self.score = Some(assessment.score);
-            self.rules = assessment.rules;
+        self.injection.add(text, check.rules.assess(text));
+        self.judge_score(check);
+    }
+
+    /// Uses a classifier for the texts that follow, if the guardrail is one that does.
+    pub fn set_classifier(&mut self, classifier: Option<&Classifier>) {
+        if self.guardrail.uses_classifier() {
+            self.injection.set_classifier(classifier.cloned());
         }
-        if check.sensitivity.is_reached(assessment.score) {
+    }
+
+    /// Scores the texts since the last call by the classifier.
+    pub fn classify(&mut self) {
+        let guardrail = self.guardrail.clone();
+        let Check::Injection(check) = &guardrail.check else { return };
+        match self.injection.classify() {
+            Ok(()) => self.judge_score(check),
+            Err(reason) => self.record_failure(reason),
+        }
+    }
+
+    fn judge_score(&mut self, check: &InjectionCheck) {
+        if self.injection.score.is_some_and(|score| check.sensitivity.is_reached(score)) {
             self.raise(if check.blocks { Verdict::Block } else { Verdict::Flag });
         }
     }
@@ -338,7 +354,7 @@ impl GuardrailState {
 
     /// The names of the injection rules that matched in the text with the highest score.
     pub fn rules(&self) -> &[&'static str] {
-        &self.rules
+        &self.injection.rules
     }
 
     /// Records a change that is not a finding.
@@ -354,7 +370,8 @@ impl GuardrailState {
             mode: self.guardrail.document().mode,
             verdict: self.verdict,
             kinds: kinds.collect::<BTreeMap<_, _>>(),
-            score: self.score,
+            score: self.injection.score,
+            classifier_score: self.injection.classifier_score,
             error: self.error.clone(),
         }
     }

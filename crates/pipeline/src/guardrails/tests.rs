@@ -40,6 +40,7 @@ fn inspect(steps: &[Step], format: Format, body: &Value) -> RequestInspection {
         body: Bytes::from(body.to_string()),
         history: Vec::new(),
         edits_signed: false,
+        classifier: None,
     };
     inspect_request(steps, request, &key())
 }

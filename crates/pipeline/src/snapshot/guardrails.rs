@@ -18,6 +18,11 @@ impl Guardrails {
         self.0.get(name)
     }
 
+    /// Whether a guardrail uses the classifier, if one is imported.
+    pub fn use_classifier(&self) -> bool {
+        self.0.values().any(|guardrail| guardrail.uses_classifier())
+    }
+
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)
     }

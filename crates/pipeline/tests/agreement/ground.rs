@@ -118,6 +118,7 @@ impl Ground {
             budgets: Default::default(),
             key_uses: Default::default(),
             user_paths: Default::default(),
+            injection_scorer: Default::default(),
             idempotency: self.idempotency.clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),

@@ -103,17 +103,18 @@ fn request_id(app: &App, sent: Option<&HeaderValue>) -> RequestId {
     RequestId::accept(sent).unwrap_or_else(new)
 }
 
-/// Runs an explanation; with a large body, on a worker thread.
+/// Runs an explanation; on a worker thread if the body is large or a classifier may score its texts.
 async fn run(
     app: &Arc<App>,
     snapshot: &Arc<Snapshot>,
     question: ExplanationRequest,
 ) -> Result<Explanation, Fault> {
     let gateway = &app.gateway;
-    if question.body.len() < LARGE_BODY {
+    let is_classified = snapshot.guardrails.use_classifier() && gateway.injection_scorer.is_available();
+    if question.body.len() < LARGE_BODY && !is_classified {
         return pipeline::explain::explain(gateway, snapshot, question).await;
     }
-    // Preparing a large body for every target takes too long for a thread that serves connections.
+    // Both take too long for a thread that serves connections.
     let (runtime, explained, snapshot) = (tokio::runtime::Handle::current(), app.clone(), snapshot.clone());
     let explain =
         move || runtime.block_on(pipeline::explain::explain(&explained.gateway, &snapshot, question));

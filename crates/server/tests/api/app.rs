@@ -190,6 +190,7 @@ impl TestApp {
             budgets: Default::default(),
             key_uses: Default::default(),
             user_paths: Default::default(),
+            injection_scorer: Default::default(),
             idempotency: store.idempotency().clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),

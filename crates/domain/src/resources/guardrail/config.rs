@@ -150,6 +150,7 @@ pub enum PiiAction {
 pub struct InjectionConfig {
     pub sensitivity: Sensitivity,
     pub action: InjectionAction,
+    pub classifier: ClassifierUse,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
@@ -168,6 +169,16 @@ pub enum InjectionAction {
     /// The verdict is recorded, and the call is made.
     #[default]
     Flag,
+}
+
+/// Whether a classifier scores texts beside the rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ClassifierUse {
+    /// If its weights are imported.
+    #[default]
+    Auto,
+    Off,
 }
 
 /// Settings of `length_limit`. At least one limit is set.

@@ -15,6 +15,7 @@ use domain::resources::budget::Budget;
 use domain::resources::provider::ProviderSource;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
+use local_models::ModelDirectory;
 use pipeline::budgets;
 use pipeline::gateway::{Gateway, background};
 use pipeline::policy::{CachePolicy, Fallback, PassthroughRules, Policy, Retries, SemanticPolicy};
@@ -23,6 +24,7 @@ use pipeline::routing::inventory::Inventory;
 use pipeline::services::audit;
 use pipeline::services::console::Console;
 use pipeline::services::feed::Feed;
+use pipeline::services::injection_scorer::InjectionScorer;
 use pipeline::services::traces;
 use pipeline::services::webhooks::Webhooks;
 use pipeline::snapshot::Snapshot;
@@ -136,6 +138,7 @@ pub async fn assemble(
         user_paths: Default::default(),
         idempotency: store.idempotency().clone(),
         body_work: Default::default(),
+        injection_scorer: Arc::new(InjectionScorer::new(ModelDirectory::of(data_dir))),
         unknown_callers: Default::default(),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));

@@ -148,6 +148,14 @@ fn prompt_injection() -> Value {
                 "enum": ["block", "flag"],
                 "default": "flag",
             },
+            "classifier": {
+                "type": "string",
+                "title": "Classifier",
+                "description": "auto: a local classifier scores the texts beside the rules, if its weights are \
+                    imported. off: rules alone.",
+                "enum": ["auto", "off"],
+                "default": "auto",
+            },
         },
         "required": [],
         "additionalProperties": false,

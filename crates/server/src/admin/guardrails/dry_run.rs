@@ -8,7 +8,7 @@ use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::receipt::{GuardedSubject, GuardrailVerdict};
 use domain::resources::guardrail::{Guardrail, TextRole};
-use pipeline::guardrails::{CompileError, CompiledGuardrail, RemoteText, RemoteVerdicts, Sample};
+use pipeline::guardrails::{CompileError, CompiledGuardrail, RemoteText, RemoteVerdicts, Sample, TestResult};
 use pipeline::internal_call::InternalCaller;
 use pipeline::remote_guardrails;
 use serde::{Deserialize, Serialize};
@@ -70,7 +70,9 @@ pub async fn test(
     }
     let guardrail = crud::find::<Guardrail>(&app, &name).await?.value;
     let compiled = compiled(&app, &guardrail).map_err(|error| broken(&name, &error))?;
-    let bytes = sample.text.len();
+    let classifier = compiled.uses_classifier().then(|| app.gateway.classifier()).flatten();
+    // A classifier takes longer than any search.
+    let bytes = if classifier.is_some() { usize::MAX } else { sample.text.len() };
     let role = role(sample.role.unwrap_or(TextRole::User));
     let subject = sample.subject.unwrap_or(GuardedSubject::Request);
     let mut verdicts = RemoteVerdicts::default();
@@ -79,7 +81,10 @@ pub async fn test(
         let caller = InternalCaller::without_call(&app.gateway, &authorized.principal, context.request_id);
         verdicts.insert(name, remote_guardrails::ask(&compiled, subject, &caller, &texts).await);
     }
-    let work = move || inspect(&compiled, &Sample { text: &sample.text, role, subject }, verdicts);
+    let work = move || {
+        let sample = Sample { text: &sample.text, role, subject };
+        dry_run(&sample, compiled.test(&sample, verdicts, classifier.as_ref()))
+    };
     Ok(Json(app.gateway.with_bytes(bytes, work).await?))
 }
 
@@ -93,12 +98,7 @@ fn role(role: TextRole) -> Role {
     }
 }
 
-fn inspect(
-    compiled: &Arc<CompiledGuardrail>,
-    sample: &Sample<'_>,
-    verdicts: RemoteVerdicts,
-) -> GuardrailDryRun {
-    let result = compiled.test(sample, verdicts);
+fn dry_run(sample: &Sample<'_>, result: TestResult) -> GuardrailDryRun {
     GuardrailDryRun {
         verdict: result.verdict,
         changed: result.text.is_some(),

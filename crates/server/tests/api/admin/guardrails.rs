@@ -160,6 +160,8 @@ async fn types_have_form_schemas() {
             (&json!(["patterns"]), &json!(false))
         );
         assert_eq!(patterns["properties"]["replacement"]["default"], "[REDACTED]");
+        let classifier = &types[3]["schema"]["properties"]["classifier"];
+        assert_eq!((&classifier["enum"], &classifier["default"]), (&json!(["auto", "off"]), &json!("auto")));
     })
     .await;
 }
@@ -217,6 +219,8 @@ async fn every_type_can_be_tested() {
         assert_eq!((&result["verdict"]["verdict"], &result["changed"]), (&json!("flag"), &json!(false)));
         assert!(result["verdict"]["score"].as_f64().unwrap() > 0.5, "{result}");
         assert!(result["rules"].as_array().unwrap().contains(&json!("ignore_instructions")), "{result}");
+        // No classifier is imported.
+        assert!(result["verdict"].get("classifier_score").is_none(), "{result}");
 
         create(&app, "short", json!({"type": "length_limit", "config": {"max_chars": 5}})).await;
         for (text, verdict) in [("12345", "allow"), ("123456", "block")] {
