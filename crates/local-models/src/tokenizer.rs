@@ -3,13 +3,13 @@
 mod char_class;
 #[cfg(test)]
 mod tests;
-mod words;
+mod word_splitter;
 
 use std::collections::HashMap;
 
 use crate::error::ModelError;
 use char_class::CharClasses;
-use words::Words;
+use word_splitter::WordSplitter;
 
 /// Longer words become the unknown piece.
 const MAX_WORD: usize = 100;
@@ -38,7 +38,7 @@ impl Tokenizer {
     /// The first `limit` word pieces of a text. The names of special pieces are ordinary text.
     pub fn pieces(&self, text: &str, limit: usize) -> Vec<u32> {
         let mut pieces = Vec::new();
-        let mut words = Words::new(text, &self.classes);
+        let mut words = WordSplitter::new(text, &self.classes);
         while pieces.len() < limit
             && let Some(word) = words.next_word()
         {

@@ -11,7 +11,7 @@ use http_body_util::Full;
 
 use crate::call::arrival::{Arrival, RequestId};
 use crate::delivery::reply::ReplyBody;
-use crate::gateway::{Gateway, EmbeddingsCall};
+use crate::gateway::{EmbeddingsCall, Gateway};
 
 /// Sends a call and returns the body of its answer.
 pub fn send(

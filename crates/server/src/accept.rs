@@ -21,7 +21,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::framing::{self, ConflictFlag};
 use crate::http_service::HttpService;
-use crate::http1::{self, Served, Service, Timeouts, stopped};
+use crate::http1::{self, MAX_HEAD, Served, Service, Timeouts, stopped};
 use crate::http2::{self, StreamBody, StreamExecutor};
 use crate::preface;
 use crate::request_body::RequestBody;
@@ -108,9 +108,6 @@ pub async fn serve(
     }
     connections.len()
 }
-
-/// Maximum size of a request head, and of a connection's read and write buffers.
-pub(crate) const MAX_HEAD: usize = 64 * 1024;
 
 fn http1_builder(config: &ListenConfig) -> Builder {
     let mut builder = Builder::new();

@@ -33,6 +33,8 @@ use self::response_sender::ResponseSender;
 use self::writer::Writer;
 use crate::request_context::Outgoing;
 
+/// Maximum size of a request head, and of the bytes that are read ahead.
+pub(crate) const MAX_HEAD: usize = 64 * 1024;
 /// Time limit for reading the rest of a request body that the handler did not read.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
 /// Maximum number of bytes that are read and discarded before a connection is closed.

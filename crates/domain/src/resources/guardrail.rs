@@ -15,9 +15,9 @@ use crate::fault::{self, Fault};
 use crate::user_path::UserPath;
 
 pub use config::{
-    AlteringConfig, ClassifierUse, GuardrailConfig, GuardrailType, InjectionAction, InjectionConfig, LengthConfig,
-    MatchAction, PiiAction, PiiConfig, RegexConfig, Sensitivity, SystemPromptConfig, SystemPromptMode,
-    TextRole, WebhookConfig,
+    AlteringConfig, ClassifierUse, GuardrailConfig, GuardrailType, InjectionAction, InjectionConfig,
+    LengthConfig, MatchAction, PiiAction, PiiConfig, RegexConfig, Sensitivity, SystemPromptConfig,
+    SystemPromptMode, TextRole, WebhookConfig,
 };
 
 const MAX_NAME: usize = 200;

@@ -13,7 +13,7 @@ use crate::call::arrival::Arrival;
 use crate::call::authenticate;
 use crate::call::cache_use::MissReason;
 use crate::call::context::CallContext;
-use crate::gateway::{Gateway, EmbeddingsCall};
+use crate::gateway::{EmbeddingsCall, Gateway};
 use crate::services::embedder::{Embedder, TextEncoder, estimated_word_pieces};
 use crate::services::semantic_cache::SemanticCache;
 

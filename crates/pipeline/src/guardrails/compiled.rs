@@ -10,8 +10,8 @@ use ::guardrails::pii;
 use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::resources::guardrail::{
-    AlteringConfig, ClassifierUse, Direction, Guardrail, GuardrailConfig, GuardrailMode, InjectionAction, InjectionConfig,
-    LengthConfig, MatchAction, OnUnreadable, PiiAction, PiiConfig, RegexConfig, Sensitivity,
+    AlteringConfig, ClassifierUse, Direction, Guardrail, GuardrailConfig, GuardrailMode, InjectionAction,
+    InjectionConfig, LengthConfig, MatchAction, OnUnreadable, PiiAction, PiiConfig, RegexConfig, Sensitivity,
     SystemPromptConfig, TextRole, WebhookConfig,
 };
 use domain::user_path::UserPath;

@@ -8,8 +8,8 @@ use domain::receipt::{GuardedSubject, GuardrailVerdict};
 
 use super::combine::apply_edits;
 use super::compiled::{Check, CompiledGuardrail};
-use super::remote::RemoteVerdicts;
 use super::injection_score::Classifier;
+use super::remote::RemoteVerdicts;
 use super::state::GuardrailState;
 
 /// A text to test a guardrail with.

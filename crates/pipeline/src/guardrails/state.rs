@@ -15,8 +15,8 @@ use domain::resources::guardrail::{LengthConfig, OnError, OnUnreadable};
 
 use super::combine::TextEdit;
 use super::compiled::{Check, CompiledGuardrail, Finder, FinderAction, InjectionCheck, Replacement};
-use super::remote::{RemoteVerdict, RemoteVerdicts};
 use super::injection_score::{Classifier, InjectionScore};
+use super::remote::{RemoteVerdict, RemoteVerdicts};
 
 /// A text of a remote guardrail in place of one of a request or an answer.
 pub struct NewText {

@@ -13,9 +13,9 @@ use parking_lot::Mutex;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::tcp::OwnedReadHalf;
 
+use super::MAX_HEAD;
 use super::request_body::RequestBody;
 use super::request_head::{self, Parsed, RequestHead};
-use crate::accept::MAX_HEAD;
 
 /// Bytes that are read at once, unless a longer body is announced.
 const READ_SIZE: usize = 8 * 1024;

@@ -6,7 +6,7 @@ use bytes::{Buf as _, Bytes, BytesMut};
 use http::header::{self, HeaderName, HeaderValue};
 use http::{HeaderMap, Method, Request, Uri, Version};
 
-use crate::accept::MAX_HEAD;
+use super::MAX_HEAD;
 
 const MAX_HEADERS: usize = 100;
 

@@ -8,7 +8,7 @@ use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::receipt::{GuardedSubject, GuardrailVerdict};
 use domain::resources::guardrail::{Guardrail, TextRole};
-use pipeline::guardrails::{CompileError, CompiledGuardrail, RemoteText, RemoteVerdicts, Sample, TestResult};
+use pipeline::guardrails::{CompileError, RemoteText, RemoteVerdicts, Sample, TestResult};
 use pipeline::internal_call::InternalCaller;
 use pipeline::remote_guardrails;
 use serde::{Deserialize, Serialize};

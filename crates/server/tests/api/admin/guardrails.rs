@@ -146,8 +146,15 @@ async fn types_have_form_schemas() {
         let types = app.get(format!("{PATH}/types")).send().await.expect_status(200).json();
         let types = types.as_array().unwrap();
         let names: Vec<_> = types.iter().map(|entry| entry["type"].as_str().unwrap()).collect();
-        let expected =
-            ["system_prompt", "regex_block", "pii_redact", "prompt_injection", "length_limit", "webhook"];
+        let expected = [
+            "system_prompt",
+            "regex_block",
+            "pii_redact",
+            "prompt_injection",
+            "length_limit",
+            "llm_based_altering",
+            "webhook",
+        ];
         assert_eq!(names, expected);
         for entry in types {
             assert_eq!(entry["schema"]["type"], "object", "{entry}");

@@ -36,6 +36,7 @@ fn recorded(receipt: Receipt) -> Receipt {
         raw_usage: None,
         pricing_version: None,
         cache_miss: false,
+        prompt_cache_savings: None,
         unbooked: false,
         trace: receipt.trace.map(trace),
         audit: Some(audit),

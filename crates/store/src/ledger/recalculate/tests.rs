@@ -173,7 +173,11 @@ async fn receipts_that_come_in_meanwhile_are_not_lost_and_not_doubled() {
                 factor += 1;
                 let mut dearer = |consumed: &Consumed| {
                     let Repriced { cost, version, savings } = prices(consumed)?;
-                    Some(Repriced { cost: Cost { input: Nanos(cost.input.0 * factor), ..cost }, version, savings })
+                    Some(Repriced {
+                        cost: Cost { input: Nanos(cost.input.0 * factor), ..cost },
+                        version,
+                        savings,
+                    })
                 };
                 store.ledger().recalculate(&everything(), &mut dearer).await.unwrap();
             }

@@ -8,13 +8,13 @@ use unicode_normalization::{Decompositions, UnicodeNormalization as _};
 use super::char_class::{CharClasses, is_ideograph};
 
 /// The words of a text. Read one by one, so that the rest of a long text costs nothing.
-pub struct Words<'a> {
+pub struct WordSplitter<'a> {
     characters: Peekable<Decompositions<Cleaned<'a>>>,
     classes: &'a CharClasses,
     word: String,
 }
 
-impl<'a> Words<'a> {
+impl<'a> WordSplitter<'a> {
     pub fn new(text: &'a str, classes: &'a CharClasses) -> Self {
         let cleaned = Cleaned { characters: text.chars(), classes };
         Self { characters: cleaned.nfd().peekable(), classes, word: String::new() }
