@@ -153,7 +153,7 @@ pub async fn replace(
 #[utoipa::path(delete, path = "/admin/api/v1/model-overrides/{*selector}", tag = "model-overrides",
     params(("selector" = String, Path, description = "provider/model")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"),
-        (status = 404, description = "No such override"), (status = 412, description = "Changed in the meantime")),
+        (status = 404, description = "No such override"), (status = 409, description = "Configured in the file"), (status = 412, description = "Changed in the meantime")),
     security(("bearer" = ["admin:model-overrides:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,

@@ -142,7 +142,7 @@ pub async fn replace(
 #[utoipa::path(delete, path = "/admin/api/v1/model-pricing/{*selector}", tag = "model-pricing",
     params(("selector" = String, Path, description = "provider/model")),
     responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"),
-        (status = 404, description = "No such price"), (status = 412, description = "Changed in the meantime")),
+        (status = 404, description = "No such price"), (status = 409, description = "Configured in the file"), (status = 412, description = "Changed in the meantime")),
     security(("bearer" = ["admin:model-pricing:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,

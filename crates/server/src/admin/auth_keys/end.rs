@@ -45,7 +45,7 @@ pub async fn deactivate(
 #[utoipa::path(delete, path = "/admin/api/v1/auth-keys/{id}", tag = "auth-keys",
     params(("id" = String, Path, description = "The key's id")),
     responses((status = 204, description = "Deleted"), (status = 401, description = "Unauthorized"),
-        (status = 404, description = "No such key"), (status = 412, description = "Changed in the meantime")),
+        (status = 404, description = "No such key"), (status = 409, description = "Configured in the file"), (status = 412, description = "Changed in the meantime")),
     security(("bearer" = ["admin:auth-keys:write"])))]
 pub async fn delete(
     State(app): State<Arc<App>>,
