@@ -1,19 +1,19 @@
 """Runs Claude Code, Codex, opencode, Gemini CLI and Qwen Code headless through the gateway: tasks on every upstream
-format, a wrong key, thinking with a model alias, and limits that a run fits into."""
+format, a wrong key, thinking with a model alias, limits that a run fits into, and configuration by `gatehouse connect`."""
 
 import pathlib
 import subprocess
 import sys
 
 import rig
-from agents import limits, thinking, wrong_key
+from agents import connect, limits, thinking, wrong_key
 from agents.programs import AGENTS
 from agents.run import HOMES, AgentsApp, Run, ask
 from agents.tasks import TASKS
 from agents.vendors import VENDORS, audit
 from harness import Suite, print_table
 
-CASES = ["tasks", "wrong-key", "thinking", "limits"]
+CASES = ["tasks", "wrong-key", "thinking", "limits", "connect"]
 # Each agent on a foreign upstream format, and every ingress once: opencode takes seconds to start.
 QUICK = {
     "claude-code": "openai",
@@ -78,6 +78,8 @@ def plan(options, app):
     if "thinking" in wanted and any(agent.name == "claude-code" for agent, _ in pairs):
         thinking.prepare(app)
         yield from (thinking.run(case, app) for case in thinking.names())
+    if "connect" in wanted:
+        yield from (connect.run(agent, vendor, app) for agent, vendor in pairs)
     if "limits" in wanted:
         limits.prepare(app, VENDORS)
         yield from (limits.run(agent, vendor, app) for agent, vendor in pairs)

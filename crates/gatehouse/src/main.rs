@@ -24,6 +24,7 @@ Examples:
   gatehouse export config                write the configuration of a running gateway to files
   gatehouse apply config                 apply the files to a running gateway
   gatehouse backup gatehouse.tar         back up a running gateway (SQLite)
+  gatehouse connect claude-code          configure Claude Code on this machine for a gateway
   gatehouse explain --model gpt-4o --message Hello
                                          show how a running gateway would handle a request
 
@@ -63,6 +64,9 @@ enum Command {
         #[command(subcommand)]
         command: AuditCommand,
     },
+    /// Configure a coding agent or another tool on this machine for a gateway, with a backup of its files, and check the
+    /// connection by a real call
+    Connect(commands::connect::Options),
     /// Show how a running gateway would handle a request, without making the call: caller, targets with reasons,
     /// workflow, guardrails, cache, limits, budgets, decision
     Explain(commands::explain::Options),
@@ -114,6 +118,7 @@ fn main() -> ExitCode {
         Command::Backup(options) => commands::backup::run(line.config.as_deref(), &options),
         Command::Restore(options) => commands::restore::run(line.config.as_deref(), &options),
         Command::Bench(options) => commands::bench::run(&options),
+        Command::Connect(options) => commands::connect::run(line.config.as_deref(), &options),
         Command::Explain(options) => commands::explain::run(line.config.as_deref(), &options),
         Command::Export(options) => commands::config_files::export(line.config.as_deref(), &options),
         Command::Plan(options) => commands::config_files::plan(line.config.as_deref(), &options),

@@ -163,6 +163,11 @@ pub fn process_environment() -> BTreeMap<String, String> {
     std::env::vars_os().filter_map(|(name, value)| Some((text(name)?, text(value)?))).collect()
 }
 
+/// The home directory of the user that runs this process.
+pub fn home_directory() -> Option<PathBuf> {
+    std::env::home_dir().filter(|home| home.is_absolute())
+}
+
 impl StorageSettings {
     /// The database file, by default in the data directory.
     pub fn sqlite_file(&self) -> PathBuf {

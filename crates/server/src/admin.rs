@@ -6,6 +6,7 @@ pub mod auth_keys;
 pub mod budgets;
 pub mod cache;
 pub mod changes;
+pub mod cli_tools;
 pub mod combos;
 pub mod config;
 pub mod console;

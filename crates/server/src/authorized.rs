@@ -127,7 +127,7 @@ macro_rules! areas {
 
 areas!(
     NoActions: Audit, AuthKeys, Cache, Console, Dashboard, Explain, Usage;
-    Writes: Aliases, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers,
+    Writes: Aliases, CliTools, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers,
         Settings, Workflows;
     AllActions: Changes, Config, Metrics, Runtime;
 );

@@ -31,6 +31,7 @@ mod unknown_route;
 mod workers;
 mod write_timeout;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -58,6 +59,8 @@ pub struct App {
     naming: tokio::sync::Mutex<()>,
     /// Held while costs are recalculated, so that only one recalculation runs at a time.
     recalculating: Arc<tokio::sync::Mutex<()>>,
+    /// Held while the configuration files of a tool are written.
+    configuring_tools: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
     /// The result of the last disk probe of `/ready`, and its time.
     disk_space: tokio::sync::Mutex<Option<(Duration, dependencies::DiskSpace)>>,
@@ -80,6 +83,7 @@ pub struct Config {
     pub admin_enabled: bool,
     pub dashboard_enabled: bool,
     pub combos_enabled: bool,
+    pub cli_tools: CliToolsConfig,
     pub cors_origins: Vec<String>,
     /// `TRUSTED_PROXIES`: peers whose forwarding headers are used to find the client's address.
     pub trusted_proxies: Vec<IpNet>,
@@ -87,6 +91,16 @@ pub struct Config {
     pub ready_needs_provider: bool,
     /// Time that `/ready`, `/metrics` and the runtime status wait for storage and for the disks.
     pub probe_timeout: Duration,
+}
+
+/// The settings of `/admin/api/v1/cli-tools`.
+#[derive(Clone, Debug)]
+pub struct CliToolsConfig {
+    pub enabled: bool,
+    /// Whether the files of tools may be written on this machine.
+    pub apply_enabled: bool,
+    /// The home directory of the user that the gateway runs as.
+    pub home: Option<PathBuf>,
 }
 
 impl Default for Config {
@@ -99,6 +113,7 @@ impl Default for Config {
             admin_enabled: true,
             dashboard_enabled: true,
             combos_enabled: true,
+            cli_tools: CliToolsConfig { enabled: true, apply_enabled: false, home: None },
             cors_origins: Vec::new(),
             trusted_proxies: Vec::new(),
             ready_needs_provider: false,
@@ -123,6 +138,7 @@ impl App {
             config,
             naming: Default::default(),
             recalculating: Default::default(),
+            configuring_tools: Default::default(),
             draining: AtomicBool::new(false),
             disk_space: Default::default(),
             started,

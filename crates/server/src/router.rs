@@ -15,7 +15,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, audit, auth_keys, budgets, cache, changes, combos, config, console, dashboard, explain,
+    self, aliases, audit, auth_keys, budgets, cache, changes, cli_tools, combos, config, console, dashboard, explain,
     guardrails, model_overrides, model_pricing, pools, providers, recalculation, runtime, settings, unpriced,
     usage, workflows,
 };
@@ -134,6 +134,11 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runtime::refresh::create))
         .routes(routes!(settings::list, settings::change))
         .routes(routes!(dashboard::overview::overview))
+        .routes(routes!(cli_tools::list))
+        .routes(routes!(cli_tools::read))
+        .routes(routes!(cli_tools::preview::create))
+        .routes(routes!(cli_tools::apply::apply))
+        .routes(routes!(cli_tools::apply::reset))
         .routes(routes!(openapi_document::serve))
 }
 

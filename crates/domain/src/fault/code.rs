@@ -61,6 +61,8 @@ codes! {
     KeyProviderAccessDenied = "key_provider_access_denied", 403, Authorization;
     KeyLimitDenied = "key_limit_denied", 403, Authorization;
     ModelAccessDenied = "model_access_denied", 403, Authorization;
+    /// The gateway may not write the configuration files of tools.
+    CliApplyDisabled = "cli_apply_disabled", 403, Authorization;
     UnmeteredOperation = "unmetered_operation", 403, Authorization;
     InvalidJson = "invalid_json", 400, InvalidRequest;
     InvalidParameter = "invalid_parameter", 400, InvalidRequest;

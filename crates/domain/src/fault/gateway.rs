@@ -28,6 +28,14 @@ pub fn feature_unavailable(message: impl Into<String>) -> Fault {
     Fault::new(FaultCode::FeatureUnavailable, message)
 }
 
+/// The files of tools may not be written on the machine of the gateway.
+pub fn cli_apply_disabled() -> Fault {
+    Fault::new(
+        FaultCode::CliApplyDisabled,
+        "The gateway may not write files of tools: CLI_TOOLS_APPLY_ENABLED is false. Copy them from the preview, or run `gatehouse connect` on the developer's machine.",
+    )
+}
+
 /// The workflow of a call does not compile. The call is not made without its policies.
 pub fn workflow_unavailable(id: &str) -> Fault {
     Fault::new(

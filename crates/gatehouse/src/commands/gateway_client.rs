@@ -1,27 +1,18 @@
 //! The client of the admin API of a running gateway.
 
 use std::path::Path;
-use std::sync::Arc;
-use std::time::Duration;
 
 use domain::secret::Secret;
-use egress::{Egress, Headers, Outbound, OutboundBody, Trust};
 use serde_json::Value;
-use tokio_util::task::TaskTracker;
 
+use crate::commands::gateway_http::{GatewayHttp, GatewayKey};
 use crate::commands::serve::assemble;
 use crate::master_key;
 use crate::settings::Settings;
-use crate::system::SystemClock;
-
-const TIMEOUT: Duration = Duration::from_secs(60);
-/// The longest answer: an explanation shows at most 64 KiB of a body, and lists of targets.
-const ANSWER_LIMIT: usize = 32 << 20;
 
 pub struct GatewayClient {
-    egress: Egress,
-    url: String,
-    key: AdminKey,
+    http: GatewayHttp,
+    key: GatewayKey,
 }
 
 /// A request to the admin API.
@@ -44,86 +35,28 @@ impl GatewayRequest {
     }
 }
 
-/// The key for the admin API.
-#[derive(Debug)]
-pub struct AdminKey {
-    pub value: Secret,
-    /// The place that it was read from, for messages.
-    pub origin: String,
-}
-
 impl GatewayClient {
     pub fn new(settings: &Settings, url: Option<&str>, key_file: Option<&Path>) -> Result<Self, String> {
         let url = match url {
-            Some(url) => url.trim_end_matches('/').to_owned(),
+            Some(url) => url.to_owned(),
             None => own_url(settings)?,
         };
-        let config = assemble::egress_config(settings);
-        let egress = Egress::new(config, Arc::new(SystemClock), TaskTracker::new())
-            .map_err(|error| format!("The HTTP client cannot be started: {}.", error.reason()))?;
-        Ok(Self { egress, url, key: find_key(settings, key_file)? })
+        let http = GatewayHttp::new(assemble::egress_config(settings), &url)?;
+        Ok(Self { http, key: find_key(settings, key_file)? })
     }
 
     /// The body of a successful answer.
     pub async fn send(&self, request: GatewayRequest) -> Result<String, String> {
-        let scope = request.scope;
-        let (status, answer) = match tokio::time::timeout(TIMEOUT, self.exchange(request)).await {
-            Ok(answer) => answer?,
-            Err(_) => {
-                return Err(format!(
-                    "The gateway at {} did not answer within {} s.",
-                    self.url,
-                    TIMEOUT.as_secs()
-                ));
-            }
-        };
+        let GatewayRequest { method, path, body, if_match, scope } = request;
+        let (status, answer) = self.http.send(method, &path, &self.key, body, if_match.as_deref()).await?;
         if status == 200 { Ok(answer) } else { Err(self.refusal(status, &answer, scope)) }
-    }
-
-    async fn exchange(&self, request: GatewayRequest) -> Result<(u16, String), String> {
-        let unreachable = |reason: &str| {
-            format!(
-                "The gateway at {} cannot be reached: {reason}. Start it with `gatehouse`, or give its address with --url.",
-                self.url
-            )
-        };
-        let destination = self
-            .egress
-            .destination(&self.url, Trust::Operator)
-            .map_err(|error| format!("{} is not the address of a gateway: {}.", self.url, error.reason()))?;
-        let request = Outbound {
-            destination,
-            method: request.method.parse().map_err(|_| format!("{} is not a method.", request.method))?,
-            path_and_query: request.path,
-            headers: self.headers(request.if_match.as_deref())?,
-            body: OutboundBody::Parts(request.body.map(Into::into).into_iter().collect()),
-        };
-        let answer = self.egress.send(request).await.map_err(|error| unreachable(error.reason()))?;
-        let status = answer.status.as_u16();
-        let body = answer.body.collect(ANSWER_LIMIT).await.map_err(|error| unreachable(error.reason()))?;
-        Ok((status, String::from_utf8_lossy(&body).into_owned()))
-    }
-
-    fn headers(&self, if_match: Option<&str>) -> Result<Headers, String> {
-        let invalid = || format!("The key from {} has characters that no key has.", self.key.origin);
-        let authorization = format!("Bearer {}", self.key.value.reveal()).parse().map_err(|_| invalid())?;
-        let json = "application/json".parse().map_err(|_| invalid())?;
-        let headers = Headers::default()
-            .with("authorization".parse().map_err(|_| invalid())?, authorization)
-            .with("content-type".parse().map_err(|_| invalid())?, json);
-        Ok(match if_match {
-            Some(etag) => {
-                headers.with("if-match".parse().map_err(|_| invalid())?, etag.parse().map_err(|_| invalid())?)
-            }
-            None => headers,
-        })
     }
 
     /// The error message for an answer that is an error, with the next step for the user.
     fn refusal(&self, status: u16, answer: &str, scope: &str) -> String {
         let error = serde_json::from_str::<Value>(answer).map(|answer| answer["error"].clone());
         let error = error.unwrap_or_default();
-        let (url, message) = (&self.url, error["message"].as_str());
+        let (url, message) = (&self.http.url, error["message"].as_str());
         match (status, message) {
             (401, _) => format!(
                 "The gateway at {url} refused the key from {}. Set GATEWAY_MASTER_KEY or --key-file to a key of this gateway.",
@@ -159,12 +92,12 @@ pub fn own_url(settings: &Settings) -> Result<String, String> {
 }
 
 /// The key in the file that was named, else the master key: the configured one, or the one in the data directory.
-pub fn find_key(settings: &Settings, key_file: Option<&Path>) -> Result<AdminKey, String> {
+pub fn find_key(settings: &Settings, key_file: Option<&Path>) -> Result<GatewayKey, String> {
     if let Some(file) = key_file {
         return read_key(file).map_err(|reason| format!("The key file {} {reason}.", file.display()));
     }
     if let Some(key) = &settings.server.master_key {
-        return Ok(AdminKey { value: key.clone(), origin: "GATEWAY_MASTER_KEY".to_owned() });
+        return Ok(GatewayKey { value: key.clone(), origin: "GATEWAY_MASTER_KEY".to_owned() });
     }
     let file = settings.storage.data_dir.join(master_key::FILE);
     read_key(&file).map_err(|reason| {
@@ -176,10 +109,10 @@ pub fn find_key(settings: &Settings, key_file: Option<&Path>) -> Result<AdminKey
     })
 }
 
-fn read_key(file: &Path) -> Result<AdminKey, String> {
+pub fn read_key(file: &Path) -> Result<GatewayKey, String> {
     let text = std::fs::read_to_string(file).map_err(|error| format!("cannot be read ({error})"))?;
     match text.trim() {
         "" => Err("is empty".to_owned()),
-        key => Ok(AdminKey { value: Secret::new(key), origin: file.display().to_string() }),
+        key => Ok(GatewayKey { value: Secret::new(key), origin: file.display().to_string() }),
     }
 }

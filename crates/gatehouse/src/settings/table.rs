@@ -258,6 +258,14 @@ declare! {
         enabled: bool = "combos.enabled", "COMBOS_ENABLED", "true";
     }
 
+    /// Configuration of coding agents and other tools through the admin API.
+    cli_tools: CliToolSettings {
+        /// Serve /admin/api/v1/cli-tools.
+        enabled: bool = "cli_tools.enabled", "CLI_TOOLS_ENABLED", "true";
+        /// Allow the admin API to write the configuration files of tools on the machine of the gateway.
+        apply_enabled: bool = "cli_tools.apply_enabled", "CLI_TOOLS_APPLY_ENABLED", "false";
+    }
+
     /// Cached answers.
     cache: CacheSettings {
         /// Answer identical calls from memory, and send identical calls at the same time to a provider only once.

@@ -6,6 +6,7 @@ mod auth_keys;
 mod budgets;
 mod cache;
 mod changes;
+mod cli_tools;
 mod combos;
 mod config;
 mod console;

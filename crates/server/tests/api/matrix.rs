@@ -53,6 +53,7 @@ fn sample(method: &Method, path: &str) -> String {
             "models/{call}",
             if *method == Method::POST { "models/openai/text:generateContent" } else { "models/openai/text" },
         ),
+        ("{tool}", "codex"),
         ("{id}", "key_0"),
         ("{name}", "openai"),
         ("{selector}", "openai/text"),

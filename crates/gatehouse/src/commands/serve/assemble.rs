@@ -555,6 +555,11 @@ fn server_config(settings: &Settings) -> Config {
         admin_enabled: settings.admin.endpoints_enabled,
         dashboard_enabled: settings.admin.ui_enabled,
         combos_enabled: settings.combos.enabled,
+        cli_tools: server::CliToolsConfig {
+            enabled: settings.cli_tools.enabled,
+            apply_enabled: settings.cli_tools.apply_enabled,
+            home: crate::settings::home_directory(),
+        },
         cors_origins: settings.server.cors_origins.clone(),
         trusted_proxies: settings.server.trusted_proxies.iter().filter_map(|text| network(text)).collect(),
         ready_needs_provider: settings.server.ready_needs_provider,
