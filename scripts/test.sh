@@ -148,6 +148,7 @@ suite kill9 run_in_suites "$python" -m kill9 --quick
 suite spend run_in_suites "$python" -m spend --quick
 timed_suite faults run_in_suites "$python" -m faults --quick
 suite agents run_in_suites "$python" -m agents --quick
+suite schema run_in_suites "$python" -m schema --quick
 timed_suite storage run_in_suites "$python" -m storage --quick
 suite canaries run_in_suites "$python" -m canaries --quick
 suite resume run_in_suites "$python" -m resume --quick

@@ -20,6 +20,8 @@ pub use opening::{Opening, OpeningField, OpeningRef};
 pub enum CostSource {
     ModelPricing,
     ProviderReported,
+    /// The client paid for the call itself, by its own credential.
+    Client,
     #[default]
     None,
 }
@@ -29,6 +31,7 @@ impl CostSource {
         match self {
             Self::ModelPricing => "model_pricing",
             Self::ProviderReported => "provider_reported",
+            Self::Client => "client",
             Self::None => "none",
         }
     }

@@ -27,6 +27,7 @@ pub enum Area {
     Runtime,
     Settings,
     Usage,
+    Webhooks,
     Workflows,
 }
 
@@ -54,6 +55,7 @@ impl Area {
         Self::Runtime,
         Self::Settings,
         Self::Usage,
+        Self::Webhooks,
         Self::Workflows,
     ];
 
@@ -81,6 +83,7 @@ impl Area {
             Self::Runtime => "runtime",
             Self::Settings => "settings",
             Self::Usage => "usage",
+            Self::Webhooks => "webhooks",
             Self::Workflows => "workflows",
         }
     }

@@ -114,6 +114,7 @@ pub fn load_with(
     let mut settings = Settings::read(&mut reader);
     let Reader { mut faults, origins, .. } = reader;
     check_together(&settings, &mut faults);
+    check_provider_types(&settings, vendor_names, &mut faults);
     settings.providers = providers::gather(
         contents.providers,
         &environment,
@@ -192,6 +193,17 @@ fn is_loopback(host: &str) -> bool {
     address.map_or(host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback())
 }
 
+/// Checks the provider types that settings name.
+fn check_provider_types(settings: &Settings, vendor_names: &[&str], faults: &mut Vec<SettingsFault>) {
+    let named = settings.server.allow_client_credentials.iter();
+    for name in named.filter(|name| !vendor_names.contains(&name.as_str())) {
+        let message =
+            format!("names '{name}', which is not a provider type: use {}", vendor_names.join(", "));
+        faults
+            .push(SettingsFault::new("server.allow_client_credentials (ALLOW_CLIENT_CREDENTIALS)", message));
+    }
+}
+
 /// Checks that involve several settings.
 fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
     if settings.storage.kind == StorageType::Postgres && settings.storage.postgres_url.is_none() {
@@ -199,6 +211,10 @@ fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
         faults.push(SettingsFault::new("storage.postgres_url (POSTGRES_URL)", message));
     }
     faults.extend(settings.capabilities().err());
+    if settings.webhooks.url.is_some() && settings.webhooks.secret.is_none() {
+        let message = "is needed because webhooks.url (WEBHOOKS_URL) is set";
+        faults.push(SettingsFault::new("webhooks.secret (WEBHOOKS_SECRET)", message));
+    }
     let server = &settings.server;
     if let Some(weakness) = server.master_key.as_ref().and_then(key_strength::weakness)
         && !is_loopback(&server.host)

@@ -125,6 +125,7 @@ async fn count_at_provider(
         body,
         format,
         headers: call.forwarded.clone(),
+        client_credential: deployment.client_credential.clone(),
         ..ProviderRequest::post()
     };
     let answer =

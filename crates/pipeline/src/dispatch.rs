@@ -303,7 +303,7 @@ fn conclude(
             }
             if fault.is_failure() {
                 ticket.gateway().report_transition(&deployment, admission.failed(now, fault.code.as_str()));
-            } else if fault.is_upstream_auth_failure() {
+            } else if fault.is_upstream_auth_failure() && deployment.client_credential.is_none() {
                 failover_events::auth_failed(&deployment, fault, ticket);
                 admission.rejected(now, fault.code.as_str());
             }

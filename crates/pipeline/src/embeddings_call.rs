@@ -29,6 +29,7 @@ pub fn send(
             endpoint,
             surface,
             addressed: None,
+            client_credential: None,
             path: None,
             query: None,
             client_ip,

@@ -174,6 +174,7 @@ impl Explainer<'_> {
             selection.warm = call.warm_target(&context, arrival.session_id());
         }
         let mut ranked = resolved.with_options(&policy.routing, policy.features.fallback).ranked(&selection);
+        self.apply_client_credential(&mut ranked, explanation);
         let first = ranked.first().map(|candidate| &candidate.choice);
         let cached = self.preview_cache(&call, first, &context).await?;
         let is_hit = cached.as_ref().is_some_and(|cached| cached.status.is_hit());
@@ -198,6 +199,28 @@ impl Explainer<'_> {
             }
             Some(fault) => Err(refused(fault, explanation)),
             None => Ok(()),
+        }
+    }
+
+    /// Keeps the targets that the client's own credential is sent to, if the call has one and its first target takes it.
+    fn apply_client_credential(
+        &self,
+        ranked: &mut Vec<Ranked<Arc<Deployment>>>,
+        explanation: &mut Explanation,
+    ) {
+        let Some(credential) = &self.arrival.client_credential else { return };
+        let Plan { deployments } = credential.apply(plan_of(ranked));
+        if !deployments.first().is_some_and(|first| first.client_credential.is_some()) {
+            return;
+        }
+        ranked.retain(|candidate| credential.is_for(&candidate.choice.target.provider_type));
+        for (candidate, deployment) in ranked.iter_mut().zip(deployments) {
+            candidate.choice = deployment;
+        }
+        if let Some(resolution) = &mut explanation.resolution {
+            resolution
+                .steps
+                .note("client credential", || "the call uses the client's own credential".to_owned());
         }
     }
 
@@ -253,7 +276,8 @@ impl Explainer<'_> {
                 exceeded.map_or(Ok(()), Err)
             })
         };
-        if self.is_replay || !context.policy().features.budget {
+        let is_free = plan_of(ranked).uses_client_credential();
+        if self.is_replay || is_free || !context.policy().features.budget {
             explanation.budgets = Some(Vec::new());
             return Ok((call, None));
         }

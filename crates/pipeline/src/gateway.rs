@@ -2,6 +2,7 @@
 
 pub mod background;
 pub mod metrics_page;
+pub mod webhook_events;
 
 use std::net::IpAddr;
 use std::pin::Pin;
@@ -40,6 +41,7 @@ use crate::services::response_cache::ResponseCache;
 use crate::services::retry_budget::{HedgeBudget, RetryBudget};
 use crate::services::semantic_cache::SemanticCache;
 use crate::services::traces::Traces;
+use crate::services::webhooks::{FailedLogin, WebhookEvent, WebhookEvents};
 use crate::snapshot::Snapshot;
 
 /// A call of embeddings that the semantic cache makes on behalf of a caller.
@@ -91,6 +93,7 @@ pub struct Gateway {
     pub prompt_affinity: PromptAffinity,
     pub body_work: BodyWork,
     pub injection_scorer: Arc<InjectionScorer>,
+    pub webhook_events: Arc<WebhookEvents>,
     /// Limits the audit entries of callers without a valid key.
     pub unknown_callers: audit::EntryLimit,
 }
@@ -135,16 +138,16 @@ impl Gateway {
         let Some(transition) = transition else { return };
         let (provider, model) = (&*deployment.target.instance, &*deployment.target.model);
         let health = deployment.health.view(self.clock.tick());
-        let state = match transition {
+        let (state, event) = match transition {
             Transition::Opened => {
                 let failures = health.consecutive_failures;
                 let open_for = health.open_for.unwrap_or_default();
                 tracing::warn!(provider, model, failures, ?open_for, "circuit breaker opened");
-                "open"
+                ("open", WebhookEvent::BreakerOpened)
             }
             Transition::Closed => {
                 tracing::info!(provider, model, "circuit breaker closed");
-                "closed"
+                ("closed", WebhookEvent::BreakerClosed)
             }
         };
         let notice = Notice::Breaker {
@@ -152,7 +155,14 @@ impl Gateway {
             model: deployment.target.model.to_string(),
             state,
         };
+        let data = serde_json::json!({"provider_name": provider, "model": model, "state": state});
+        self.webhook_events.emit(event, self.clock.now(), &data);
         self.console.notice(self.clock.now(), notice);
+    }
+
+    /// Reports a login that was refused.
+    pub fn report_failed_login(&self, failed: &FailedLogin<'_>) {
+        self.webhook_events.emit(WebhookEvent::LoginFailed, self.clock.now(), failed);
     }
 
     /// Holds an amount against every budget on the path, or against none.

@@ -81,6 +81,7 @@ impl InternalCaller {
             endpoint,
             surface: Surface::Converse(Format::Chat),
             addressed: None,
+            client_credential: None,
             path: None,
             query: None,
             client_ip: None,

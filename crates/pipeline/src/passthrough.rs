@@ -121,7 +121,7 @@ impl AdmittedCall {
 }
 
 fn warn_if_rejected(meter: &PassthroughMeter, status: StatusCode) {
-    if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
+    if matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) && meter.uses_own_credential() {
         let (provider, status) = (meter.instance(), status.as_u16());
         tracing::warn!(provider, status, "provider rejected the gateway's credential");
     }

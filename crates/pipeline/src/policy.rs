@@ -39,6 +39,8 @@ pub struct Policy {
     /// The lifetime of stored replies to calls with an `Idempotency-Key`.
     pub idempotency_ttl: Duration,
     pub passthrough: PassthroughRules,
+    /// The provider types to which clients may send a credential of their own.
+    pub client_credentials: Vec<String>,
     pub retries: Retries,
     pub fallback: Fallback,
     /// The largest share of calls that is hedged; 0 hedges none.
@@ -95,6 +97,7 @@ impl Default for Policy {
             response_ttl: Duration::from_secs(30 * 24 * 3600),
             idempotency_ttl: Duration::from_secs(24 * 3600),
             passthrough: PassthroughRules::default(),
+            client_credentials: Vec::new(),
             retries: Retries::default(),
             fallback: Fallback::default(),
             hedge_max_share: 0.0,

@@ -29,6 +29,7 @@ use crate::gateway::Gateway;
 use crate::routing::inventory::Inventory;
 use crate::routing::routes::Routes;
 use crate::services::console::Notice;
+use crate::services::webhooks::Webhooks;
 use crate::snapshot::Snapshot;
 use crate::snapshot::document_errors::DocumentErrors;
 use crate::snapshot::guardrails::Guardrails;
@@ -83,6 +84,19 @@ impl Refresher {
 
     pub fn store(&self) -> &Store {
         &self.store
+    }
+
+    /// The outbox of webhooks and its sender.
+    pub fn webhooks(&self) -> Webhooks {
+        let gateway = &self.gateway;
+        Webhooks::new(
+            self.store.clone(),
+            gateway.egress.clone(),
+            gateway.clock.clone(),
+            gateway.entropy.clone(),
+            self.trust(ProviderSource::Admin),
+            gateway.webhook_events.clone(),
+        )
     }
 
     /// Compiles everything from storage. Called once, before the first call is served.

@@ -30,8 +30,12 @@ pub(crate) fn resolve_plan(
     ticket.receipt.resolved(&snapshot.routes.names);
     let policy = ticket.context.policy();
     let resolved = resolved.with_options(&policy.routing, policy.features.fallback);
-    Ok(resolved.plan(|| SelectionContext {
+    let plan = resolved.plan(|| SelectionContext {
         warm: call.warm_target(&ticket.context, arrival.session_id()),
         ..call.selection(gateway, arrival.request_id.number(), mode)
-    }))
+    });
+    Ok(match &arrival.client_credential {
+        Some(credential) => credential.apply(plan),
+        None => plan,
+    })
 }

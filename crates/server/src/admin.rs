@@ -27,4 +27,5 @@ pub mod settings;
 pub mod unpriced;
 pub mod usage;
 mod watch;
+pub mod webhooks;
 pub mod workflows;

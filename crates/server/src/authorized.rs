@@ -129,7 +129,7 @@ areas!(
     NoActions: Audit, AuthKeys, Cache, Console, Dashboard, Explain, Usage;
     Writes: Aliases, CliTools, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers,
         Settings, Workflows;
-    AllActions: Changes, Config, Metrics, Runtime;
+    AllActions: Changes, Config, Metrics, Runtime, Webhooks;
 );
 
 /// The budgets area, which needs a capability of the edition.

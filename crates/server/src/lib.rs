@@ -27,6 +27,7 @@ mod request_context;
 mod root_routes;
 mod router;
 mod runtime_settings;
+mod swagger;
 mod unknown_route;
 mod workers;
 mod write_timeout;
@@ -44,8 +45,8 @@ use pipeline::refresh::Refresher;
 pub use accept::{ListenConfig, serve};
 pub use admin::config::{FileResources, schema as config_schema};
 pub use http_service::HttpService;
-pub use router::{document, routes};
 pub use runtime_settings::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
+pub use router::{document, published_document, routes};
 pub use workers::Workers;
 
 /// State shared by all handlers.
@@ -82,6 +83,8 @@ pub struct Config {
     pub usage_enabled: bool,
     pub admin_enabled: bool,
     pub dashboard_enabled: bool,
+    /// Whether Swagger UI is served.
+    pub swagger_enabled: bool,
     pub combos_enabled: bool,
     pub cli_tools: CliToolsConfig,
     pub cors_origins: Vec<String>,
@@ -112,6 +115,7 @@ impl Default for Config {
             usage_enabled: true,
             admin_enabled: true,
             dashboard_enabled: true,
+            swagger_enabled: false,
             combos_enabled: true,
             cli_tools: CliToolsConfig { enabled: true, apply_enabled: false, home: None },
             cors_origins: Vec::new(),

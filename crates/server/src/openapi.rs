@@ -1,7 +1,14 @@
 //! The parts of the OpenAPI document that no handler declares.
 
+mod complete;
+mod errors;
+mod request_examples;
+mod sample;
+
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
+
+pub use complete::complete;
 
 #[derive(OpenApi)]
 #[openapi(info(

@@ -17,12 +17,12 @@ use utoipa_axum::routes;
 use crate::admin::{
     self, aliases, audit, auth_keys, budgets, cache, changes, cli_tools, combos, config, console, dashboard, explain,
     guardrails, model_overrides, model_pricing, pools, providers, recalculation, runtime, settings, unpriced,
-    usage, workflows,
+    usage, webhooks, workflows,
 };
 use crate::inference::{
     chat, gemini, google_models, messages, models, passthrough, plain, responses, websocket,
 };
-use crate::{App, known_query, openapi, probes, root_routes, unknown_route};
+use crate::{App, known_query, openapi, probes, root_routes, swagger, unknown_route};
 
 fn inference() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -134,6 +134,9 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(runtime::refresh::create))
         .routes(routes!(settings::list, settings::change))
         .routes(routes!(dashboard::overview::overview))
+        .routes(routes!(webhooks::list))
+        .routes(routes!(webhooks::test))
+        .routes(routes!(webhooks::replay))
         .routes(routes!(cli_tools::list))
         .routes(routes!(cli_tools::read))
         .routes(routes!(cli_tools::preview::create))
@@ -153,6 +156,13 @@ pub fn document() -> OpenApi {
     // A parameter that may contain slashes is a wildcard in the router and a plain name in OpenAPI.
     let paths = std::mem::take(&mut document.paths.paths);
     document.paths.paths = paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+    document
+}
+
+/// The OpenAPI document as it is published: with the errors and examples that no handler declares.
+pub fn published_document() -> serde_json::Value {
+    let mut document = serde_json::to_value(document()).unwrap_or_default();
+    openapi::complete(&mut document);
     document
 }
 
@@ -188,6 +198,9 @@ pub fn routes(app: Arc<App>) -> Router {
         router = router
             .route("/admin/dashboard", get(root_routes::dashboard))
             .route("/admin/dashboard/{*file}", get(root_routes::dashboard));
+    }
+    if app.config.swagger_enabled && app.config.admin_enabled {
+        router = router.route("/swagger/{*file}", get(swagger::file));
     }
     let router = match app.config.admin_enabled {
         true => router.fallback(admin_on_demand()),

@@ -53,7 +53,7 @@ pub use crate::ledger::{
     Axis, CacheMode, CacheUsage, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice,
     Recalculated, Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageSummary,
 };
-pub use crate::outbox::{Alert, Delivery, Message, Outbox};
+pub use crate::outbox::{Alert, Delivery, Message, Outbox, OutboxEntry};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
 pub use crate::semantic_checks::{SemanticChecks, bucket as semantic_bucket};

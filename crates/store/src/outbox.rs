@@ -4,7 +4,7 @@
 use domain::clock::Timestamp;
 
 use crate::StoreError;
-use crate::database::{Database, Value, Writing};
+use crate::database::{Database, Row, Value, Writing};
 
 #[derive(Clone)]
 pub struct Outbox(Database);
@@ -23,6 +23,35 @@ pub struct Message {
 pub struct Delivery {
     pub message: Message,
     pub attempts: u32,
+}
+
+/// A message with the state of its delivery, without its body.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutboxEntry {
+    pub id: String,
+    pub created_at: Timestamp,
+    pub event: String,
+    pub attempts: u32,
+    /// The time of the next attempt, if it is still being delivered.
+    pub next_at: Timestamp,
+    pub delivered_at: Option<Timestamp>,
+    pub failed_at: Option<Timestamp>,
+    pub last_error: Option<String>,
+}
+
+impl OutboxEntry {
+    fn read(row: &Row) -> Result<Self, StoreError> {
+        Ok(Self {
+            id: row.get(0)?,
+            created_at: Timestamp(row.get(1)?),
+            event: row.get(2)?,
+            attempts: u32::try_from(row.get::<i64>(3)?).unwrap_or(u32::MAX),
+            next_at: Timestamp(row.get(4)?),
+            delivered_at: row.get::<Option<i64>>(5)?.map(Timestamp),
+            failed_at: row.get::<Option<i64>>(6)?.map(Timestamp),
+            last_error: row.get(7)?,
+        })
+    }
 }
 
 /// A crossed budget threshold; recorded once, whichever process detects it.
@@ -53,6 +82,54 @@ impl Outbox {
                 open.commit().await
             })
             .await
+    }
+
+    /// Adds a message unless there is one with its id.
+    pub async fn put_once(&self, message: &Message) -> Result<(), StoreError> {
+        const ONCE: &str = "INSERT INTO outbox (id, created_at, event, url, attempts, next_at, leased_until, body) \
+            VALUES ($1, $2, $3, $4, 0, $5, 0, $6) ON CONFLICT (id) DO NOTHING";
+        let at = message.created_at.micros();
+        let values: [Value<'_>; 6] = [
+            (&message.id).into(),
+            at.into(),
+            (&message.event).into(),
+            (&message.url).into(),
+            at.into(),
+            (&message.body).into(),
+        ];
+        self.0.execute(ONCE, &values).await.map(drop)
+    }
+
+    /// Makes a finished message due again; false if there is none, or if it is still being delivered.
+    pub async fn replay(&self, id: &str, now: Timestamp) -> Result<bool, StoreError> {
+        const AGAIN: &str = "UPDATE outbox SET delivered_at = NULL, failed_at = NULL, last_error = NULL, \
+            attempts = 0, next_at = $1, leased_until = 0 \
+            WHERE id = $2 AND (delivered_at IS NOT NULL OR failed_at IS NOT NULL)";
+        Ok(self.0.execute(AGAIN, &[now.micros().into(), id.into()]).await? == 1)
+    }
+
+    /// The messages, newest first: at most `limit` before the one with the id `before`.
+    pub async fn list(&self, before: Option<&str>, limit: i64) -> Result<Vec<OutboxEntry>, StoreError> {
+        let cursor = match before {
+            Some(id) => match self.find(id).await? {
+                Some(entry) => (entry.created_at.micros(), entry.id),
+                None => return Ok(Vec::new()),
+            },
+            None => (i64::MAX, String::new()),
+        };
+        const LIST: &str = "SELECT id, created_at, event, attempts, next_at, delivered_at, failed_at, last_error \
+            FROM outbox WHERE created_at < $1 OR (created_at = $1 AND id < $2) \
+            ORDER BY created_at DESC, id DESC LIMIT $3";
+        let rows = self.0.fetch(LIST, &[cursor.0.into(), (&cursor.1).into(), limit.into()]).await?;
+        rows.iter().map(OutboxEntry::read).collect()
+    }
+
+    /// The message with this id.
+    pub async fn find(&self, id: &str) -> Result<Option<OutboxEntry>, StoreError> {
+        const FIND: &str = "SELECT id, created_at, event, attempts, next_at, delivered_at, failed_at, last_error \
+            FROM outbox WHERE id = $1";
+        let rows = self.0.fetch(FIND, &[id.into()]).await?;
+        rows.first().map(OutboxEntry::read).transpose()
     }
 
     /// Records an alert and queues its message; false if it was recorded before.
@@ -206,6 +283,43 @@ mod tests {
             outbox.forget(at(101)).await.unwrap();
             outbox.put(&message("b", 20)).await.unwrap();
             assert!(outbox.put(&message("a", 20)).await.is_err(), "it is not that old");
+        })
+        .await;
+    }
+
+    #[tokio::test]
+    async fn messages_are_listed_and_replayed() {
+        for_each_backend(|store| async move {
+            let outbox = store.outbox();
+            outbox.put_once(&message("a", 10)).await.unwrap();
+            outbox.put_once(&message("a", 99)).await.unwrap();
+            outbox.put_once(&message("b", 10)).await.unwrap();
+            outbox.put_once(&message("c", 20)).await.unwrap();
+            let ids = async |before: Option<&str>, limit: i64| -> Vec<String> {
+                outbox.list(before, limit).await.unwrap().into_iter().map(|entry| entry.id).collect()
+            };
+            assert_eq!(ids(None, 10).await, ["c", "b", "a"]);
+            assert_eq!(ids(None, 1).await, ["c"]);
+            assert_eq!(ids(Some("c"), 1).await, ["b"]);
+            assert_eq!(ids(Some("b"), 9).await, ["a"]);
+            assert!(ids(Some("no"), 9).await.is_empty());
+            assert!(!outbox.replay("a", at(30)).await.unwrap(), "it is not finished");
+            assert!(!outbox.replay("no", at(30)).await.unwrap());
+            outbox.claim(at(20), at(80)).await.unwrap().unwrap();
+            outbox.give_up("a", at(21), "gone").await.unwrap();
+            let failed = outbox.find("a").await.unwrap().unwrap();
+            assert_eq!(
+                (failed.attempts, failed.failed_at, &*failed.last_error.unwrap()),
+                (1, Some(at(21)), "gone")
+            );
+            assert!(outbox.replay("a", at(30)).await.unwrap());
+            let again = outbox.find("a").await.unwrap().unwrap();
+            assert_eq!(
+                (again.attempts, again.next_at, again.failed_at, again.last_error),
+                (0, at(30), None, None)
+            );
+            outbox.delivered("a", at(31)).await.unwrap();
+            assert_eq!(outbox.find("a").await.unwrap().unwrap().delivered_at, Some(at(31)));
         })
         .await;
     }

@@ -16,7 +16,7 @@ use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, PassthroughUnmetered, StorageType,
     UnpricedPolicy, UrlPath, Value, above_zero, between, host, http_url, log_level, networks, not_root,
-    origins, otlp_headers, positive, postgres_url, resource_attributes,
+    origins, otlp_headers, positive, postgres_url, resource_attributes, webhook_events, webhook_secret, webhook_url,
 };
 use super::{Section, Setting, SettingOrigin};
 
@@ -66,6 +66,9 @@ declare! {
         /// Passthrough requests whose cost cannot be metered, such as batches and fine-tuning, on user paths with a
         /// budget: allow or deny.
         passthrough_unmetered: PassthroughUnmetered = "server.passthrough_unmetered", "PASSTHROUGH_UNMETERED", "deny";
+        /// Provider types to which clients may send a credential of their own, on /p/ and /v1/messages, with the
+        /// gateway's key in X-Gateway-Key. Such calls cost nothing.
+        allow_client_credentials: Vec<String> = "server.allow_client_credentials", "ALLOW_CLIENT_CREDENTIALS", "";
     }
 
     /// Database, data directory and encryption.
@@ -126,6 +129,17 @@ declare! {
         budgets: Budgets = "spending.budgets", "BUDGETS", "";
     }
 
+    /// Events that are posted to a URL.
+    webhooks: WebhookSettings {
+        /// URL that events are posted to; empty posts none. Budget settings may name another one for their events.
+        url: Option<Secret> = "webhooks.url", "WEBHOOKS_URL", "", webhook_url;
+        /// Key of the signatures, 16 to 200 characters. Required with a URL.
+        secret: Option<Secret> = "webhooks.secret", "WEBHOOKS_SECRET", "", webhook_secret;
+        /// Names of the events to post; empty posts all: budget.threshold, breaker.opened, breaker.closed, key.created,
+        /// key.revoked, key.expiring, login.failed and config.changed.
+        events: Vec<String> = "webhooks.events", "WEBHOOKS_EVENTS", "", |list| webhook_events(list);
+    }
+
     /// Metrics for Prometheus.
     metrics: MetricsSettings {
         /// Serve metrics.
@@ -163,6 +177,10 @@ declare! {
         endpoints_enabled: bool = "admin.endpoints_enabled", "ADMIN_ENDPOINTS_ENABLED", "true";
         /// Serve the dashboard.
         ui_enabled: bool = "admin.ui_enabled", "ADMIN_UI_ENABLED", "true";
+        /// Serve Swagger UI at /swagger/index.html, if debug is on as well.
+        swagger_enabled: bool = "admin.swagger_enabled", "SWAGGER_ENABLED", "false";
+        /// Allow tools for development: Swagger UI.
+        debug: bool = "admin.debug", "DEBUG", "false";
     }
 
     /// Edition and capabilities.

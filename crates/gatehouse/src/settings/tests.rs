@@ -422,3 +422,27 @@ fn a_weak_master_key_is_refused_on_all_but_loopback() {
     case().env("GATEWAY_MASTER_KEY", "a-key-of-some-length").env("HOST", "0.0.0.0").settings();
     case().env("HOST", "0.0.0.0").settings();
 }
+
+#[test]
+fn webhooks_need_a_secret_and_known_events() {
+    let url = || case().env("WEBHOOKS_URL", "https://hooks.example.com/x?token=1");
+    let fault = url().faults().join("\n");
+    assert!(fault.contains("WEBHOOKS_SECRET") && fault.contains("WEBHOOKS_URL"), "{fault}");
+    let faults =
+        url().env("WEBHOOKS_SECRET", "short").env("WEBHOOKS_EVENTS", "key.deleted").faults().join("\n");
+    assert!(faults.contains("16 to 200 characters") && faults.contains("key.revoked"), "{faults}");
+    let secret = "0123456789abcdef";
+    let valid =
+        url().env("WEBHOOKS_SECRET", secret).env("WEBHOOKS_EVENTS", "key.created, config.changed").settings();
+    assert_eq!(valid.webhooks.events, ["key.created", "config.changed"]);
+    let shown: String = valid.sources.iter().map(|origin| origin.shown.clone()).collect();
+    assert!(!shown.contains("token=1") && !shown.contains(secret), "{shown}");
+}
+
+#[test]
+fn client_credentials_are_for_known_provider_types() {
+    let valid = case().env("ALLOW_CLIENT_CREDENTIALS", "anthropic,openai").settings();
+    assert_eq!(valid.server.allow_client_credentials, ["anthropic", "openai"]);
+    let faults = case().env("ALLOW_CLIENT_CREDENTIALS", "antropic").faults().join("\n");
+    assert!(faults.contains("'antropic'") && faults.contains("anthropic"), "{faults}");
+}

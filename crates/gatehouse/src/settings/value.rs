@@ -9,6 +9,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use domain::secret::Secret;
 use ipnet::IpNet;
 use pipeline::services::traces;
+use pipeline::services::webhooks::WebhookEvent;
 
 pub trait Value: Sized + Default {
     /// Description of valid values, as a noun that follows "is not".
@@ -315,6 +316,25 @@ pub fn postgres_url(url: &Option<Secret>) -> Verdict {
     let known =
         |url: &Secret| ["postgres://", "postgresql://"].iter().any(|scheme| url.reveal().starts_with(scheme));
     require(url.as_ref().is_none_or(known), "is not an address that begins with postgres://")
+}
+
+pub fn webhook_url(url: &Option<Secret>) -> Verdict {
+    let fits = |url: &Secret| is_http_url(url.reveal());
+    require(url.as_ref().is_none_or(fits), "is not an address that begins with http:// or https://")
+}
+
+pub fn webhook_secret(secret: &Option<Secret>) -> Verdict {
+    let fits = |secret: &Secret| (16..=200).contains(&secret.reveal().len());
+    require(secret.as_ref().is_none_or(fits), "must have 16 to 200 characters")
+}
+
+pub fn webhook_events(names: &[String]) -> Verdict {
+    let is_known = |name: &String| WebhookEvent::parse(name).is_some();
+    require(
+        names.iter().all(is_known),
+        "must be names of budget.threshold, breaker.opened, breaker.closed, key.created, key.revoked, key.expiring, \
+         login.failed and config.changed",
+    )
 }
 
 pub fn origins(origins: &[String]) -> Verdict {

@@ -13,6 +13,7 @@ use crate::call::arrival::{Arrival, RequestId};
 use crate::call::authenticate;
 use crate::call::context::CallContext;
 use crate::call::receive::{self, Call};
+use crate::routing::client_credential::ClientCredential;
 use crate::services::audit::{Recording, Rules, Scrubber, Threads, members, redact};
 
 /// Captures headers and bodies of a call for the audit log; does nothing if that is off.
@@ -163,6 +164,8 @@ struct Capture {
     query: String,
     /// The client's credential, which is masked wherever it appears.
     credential: Option<String>,
+    /// Its own credential for a provider, which is masked as well.
+    client_credential: Option<Arc<ClientCredential>>,
     request_headers: Vec<(String, String)>,
     response_headers: Vec<(String, String)>,
     request: Bytes,
@@ -192,6 +195,7 @@ impl Capture {
             format: arrival.surface.format(),
             path: arrival.path.clone().unwrap_or_default(),
             query: query.map(redact::query).unwrap_or_default(),
+            client_credential: arrival.client_credential.clone(),
             credential: authenticate::credential(&arrival.headers, query).map(str::to_owned),
             request_headers: if rules.headers { redact::headers(&arrival.headers) } else { Vec::new() },
             response_headers: Vec::new(),
@@ -240,7 +244,8 @@ impl Capture {
     }
 
     fn finish(self, scrubber: &Scrubber) -> Audited {
-        let own = self.credential.as_deref();
+        let (own, client) = (self.credential.as_deref(), self.client_credential.as_deref());
+        let scrub = |text: &str| scrubbed(scrubber, text, own, client);
         let limit = self.rules.body_limit;
         let (mut request, mut request_cut) = match &self.upload {
             Some(upload) => upload.take(),
@@ -256,21 +261,16 @@ impl Capture {
         if self.omits_answer {
             (response, response_cut) = (Vec::new(), response_cut || !response.is_empty());
         }
-        let fit = |text: &str| match scrubber.clean(text, own) {
-            Cow::Borrowed(_) => members::redact(text).into_owned(),
-            Cow::Owned(clean) => members::redact(&clean).into_owned(),
-        };
+        let fit = |text: &str| members::redact(&scrub(text)).into_owned();
         let request = Kept::new(&request, request_cut, limit, fit);
         let response = Kept::new(&response, response_cut, limit, fit);
         let clean = |headers: Vec<(String, String)>| {
             let each = headers.into_iter();
-            redact::cut_headers(
-                each.map(|(name, value)| (name, scrubber.clean(&value, own).into_owned())).collect(),
-            )
+            redact::cut_headers(each.map(|(name, value)| (name, scrub(&value))).collect())
         };
         Audited {
-            path: scrubber.clean(&self.path, own).into_owned(),
-            query: redact::cut(scrubber.clean(&self.query, own).into_owned(), QUERY_LIMIT),
+            path: scrub(&self.path),
+            query: redact::cut(scrub(&self.query), QUERY_LIMIT),
             reason: self.reason.map(str::to_owned),
             thread: self.threads.as_ref().map(|threads| threads.thread.clone()),
             parent: self.threads.and_then(|threads| threads.parent),
@@ -285,6 +285,15 @@ impl Capture {
             response_lossy: response.lossy,
         }
     }
+}
+
+/// The text without the configured secrets and the credentials of the client.
+fn scrubbed(scrubber: &Scrubber, text: &str, own: Option<&str>, client: Option<&ClientCredential>) -> String {
+    let mut clean = scrubber.clean(text, own).into_owned();
+    for secret in client.into_iter().flat_map(ClientCredential::secrets) {
+        clean = scrubber.clean(&clean, Some(secret)).into_owned();
+    }
+    clean
 }
 
 /// A body as it is stored; `text` is `None` if it was empty.

@@ -46,7 +46,7 @@ pub fn afford(
     prepared: Prepared,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
-    if !ticket.context.policy().features.budget {
+    if !ticket.context.policy().features.budget || prepared.plan.uses_client_credential() {
         return Ok(prepared);
     }
     let scope = || ticket.receipt.budget_scope(&prepared.principal, &prepared.user_path);

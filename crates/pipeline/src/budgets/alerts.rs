@@ -7,10 +7,7 @@ use store::{Alert, StoreError};
 use super::Budgets;
 use super::state::Status;
 use crate::services::console::{Console, Crossed, Notice};
-use crate::services::webhooks::{self, Webhooks};
-
-/// The event name in webhooks.
-pub const EVENT: &str = "budget.threshold";
+use crate::services::webhooks::{self, WebhookEvent, Webhooks};
 
 #[derive(Clone, Debug)]
 pub struct Crossing {
@@ -69,7 +66,7 @@ async fn send_one(
         threshold: crossing.threshold,
         at: clock.now(),
     };
-    if webhooks.alert(&alert, EVENT, &crossed).await? {
+    if webhooks.alert(&alert, WebhookEvent::BudgetThreshold, &crossed).await? {
         tracing::warn!(
             user_path = crossed.user_path,
             period = crossed.period_label,

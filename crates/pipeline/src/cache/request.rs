@@ -112,7 +112,9 @@ pub fn eligibility(
     let bounds = headers::bounds(arrival, context)?;
     let layers = on.and(headers::layers(arrival)?);
     let control = CacheControl::of(arrival);
-    let Some(first) = first.filter(|_| is_cacheable(arrival, call, context)) else {
+    // An answer that a client paid for itself is neither shared nor replaced by a shared one.
+    let is_shared = |first: &&Arc<Deployment>| first.client_credential.is_none();
+    let Some(first) = first.filter(is_shared).filter(|_| is_cacheable(arrival, call, context)) else {
         return excluded(MissReason::NotCacheable, layers);
     };
     if control.no_store || !(layers.exact || layers.semantic) {

@@ -1,6 +1,7 @@
 //! A request as the server hands it to the pipeline: everything but the body, without types of the web framework.
 
 use std::net::IpAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::call::Surface;
@@ -12,6 +13,8 @@ const SESSION_ID: HeaderName = HeaderName::from_static("x-gateway-session-id");
 const USER_PATH: HeaderName = HeaderName::from_static("x-gateway-user-path");
 const USER_PATH_ALIAS: HeaderName = HeaderName::from_static("x-user-path");
 const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
+
+use crate::routing::client_credential::ClientCredential;
 
 /// A request without its body.
 #[derive(Clone)]
@@ -30,7 +33,10 @@ pub struct Arrival {
     pub path: Option<String>,
     pub query: Option<String>,
     pub client_ip: Option<IpAddr>,
+    /// Without the client's own provider credential.
     pub headers: HeaderMap,
+    /// A provider credential of the client's own, which may be sent in place of the gateway's.
+    pub client_credential: Option<Arc<ClientCredential>>,
 }
 
 /// The id of a request, accepted from the client or generated; always valid as a header value.

@@ -118,6 +118,9 @@ async fn expect_success(
     let text = text.ok().and_then(Result::ok).unwrap_or_default();
     tracing::debug!(provider = &**instance, status = status.as_u16(), "provider returned an error");
     let mut fault = reader.read_error(status.as_u16(), &text, instance);
+    if let Some(credential) = &deployment.client_credential {
+        fault = credential.relay(fault);
+    }
     if let Some(after) = upstream::retry_after(headers, now) {
         fault.retry_after = Some(after);
     }

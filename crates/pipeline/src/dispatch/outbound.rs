@@ -322,6 +322,7 @@ pub fn build(
             .unwrap_or_default(),
         accept: if call.streams_upstream() { Accept::Stream } else { Accept::Document },
         body: std::mem::take(&mut prepared.body).into(),
+        client_credential: deployment.client_credential.clone(),
     };
     core.outbound(request, |mut headers| {
         for (name, value) in std::mem::take(&mut prepared.trace_headers) {

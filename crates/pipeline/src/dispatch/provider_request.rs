@@ -1,5 +1,6 @@
 //! A single request to one provider outside the normal call path: one attempt, with the response read in full.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,6 +11,7 @@ use wire::formats;
 
 use crate::dispatch::retry_after;
 use crate::gateway::Gateway;
+use crate::routing::client_credential::ClientCredential;
 use crate::routing::routes::{Accept, InstanceConfig, InstanceRequest};
 use crate::services::content_encoding;
 use crate::streaming::interrupted;
@@ -28,6 +30,8 @@ pub struct ProviderRequest {
     /// Headers in addition to those of the provider instance.
     pub headers: Vec<(HeaderName, HeaderValue)>,
     pub timeout: Duration,
+    /// The client's own credential, in place of the instance's.
+    pub client_credential: Option<Arc<ClientCredential>>,
 }
 
 impl ProviderRequest {
@@ -39,6 +43,7 @@ impl ProviderRequest {
             format: Format::Chat,
             headers: Vec::new(),
             timeout: DEFAULT_TIMEOUT,
+            client_credential: None,
         }
     }
 }
@@ -58,6 +63,7 @@ pub async fn send(
         path_and_query: request.path,
         accept: Accept::Document,
         body: request.body.into(),
+        client_credential: request.client_credential.clone(),
     };
     let outbound = core.outbound(instance_request, |headers| {
         request.headers.into_iter().fold(headers, |all, (name, value)| all.with(name, value))
@@ -75,6 +81,9 @@ pub async fn send(
             return Ok(body);
         }
         let mut fault = formats::upstream(request.format).read_error(status.as_u16(), &body, instance);
+        if let Some(credential) = &request.client_credential {
+            fault = credential.relay(fault);
+        }
         fault.retry_after = after.or(fault.retry_after);
         gateway.scrub(&mut fault);
         Err(fault)

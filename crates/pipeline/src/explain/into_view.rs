@@ -186,6 +186,7 @@ pub fn candidate(
         availability,
         retry_in_ms: until.map(|until| millis(until.saturating_sub(selection.now))),
         price_known: deployment.price().is_some(),
+        credential: deployment.client_credential.as_ref().map(|_| "client"),
         estimated_cost: cost.map(|nanos| Nanos(nanos).usd()),
         dialect: outlook.dialect.map(|dialect| match dialect {
             Dialect::Native => "native".to_owned(),

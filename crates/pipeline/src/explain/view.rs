@@ -159,6 +159,9 @@ pub struct Candidate {
     pub availability: &'static str,
     pub retry_in_ms: Option<u64>,
     pub price_known: bool,
+    /// client if the call would be made with the client's own credential, at no cost. Absent otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub credential: Option<&'static str>,
     /// In US dollars, for the requested output.
     pub estimated_cost: Option<f64>,
     /// native, or translated:<format>; null if the target cannot be called.

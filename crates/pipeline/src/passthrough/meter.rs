@@ -24,6 +24,7 @@ use crate::call::ownership;
 use crate::call::response_headers::Refused;
 use crate::delivery::event_stream::{READ_ON_BYTES, READ_ON_TIME};
 use crate::responses::background;
+use crate::routing::client_credential::ClientCredential;
 use crate::routing::routes::{Deployment, Instance, Routes};
 use crate::services::audit::Masker;
 use crate::services::content_encoding::Decoder;
@@ -45,6 +46,8 @@ pub(super) struct PassthroughMeter {
     parent: Option<Owner>,
     makes: Option<StoredObjectKind>,
     masker: Masker,
+    /// The client's own credential, if the call is made with it.
+    client_credential: Option<Arc<ClientCredential>>,
 }
 
 impl PassthroughMeter {
@@ -58,6 +61,8 @@ impl PassthroughMeter {
         let meter = Some(Meter::new(""));
         let routes = ticket.gateway().snapshot().routes.clone();
         let masker = routes.scrubber.masker();
+        let client_credential =
+            ticket.receipt.deployment().and_then(|deployment| deployment.client_credential.clone());
         Self {
             ticket: Some(ticket),
             meter,
@@ -71,6 +76,7 @@ impl PassthroughMeter {
             parent: None,
             makes: None,
             masker,
+            client_credential,
         }
     }
 
@@ -78,6 +84,11 @@ impl PassthroughMeter {
     pub(super) fn owned_by(&mut self, parent: Option<Owner>, makes: Option<StoredObjectKind>) {
         self.parent = parent;
         self.makes = makes;
+    }
+
+    /// Whether the call is made with the gateway's credential.
+    pub(super) fn uses_own_credential(&self) -> bool {
+        self.client_credential.is_none()
     }
 
     pub(super) fn instance(&self) -> &str {
@@ -227,6 +238,7 @@ impl PassthroughMeter {
             parent: self.parent.take(),
             makes: self.makes,
             masker: self.routes.scrubber.masker(),
+            client_credential: self.client_credential.clone(),
         }
     }
 
@@ -267,12 +279,24 @@ impl PassthroughMeter {
         fault::upstream_interrupted(self.instance())
     }
 
+    /// The target for a model that the call or its answer names.
+    fn target(&self, model: &str) -> Arc<Deployment> {
+        let deployment = self.instance.passthrough_deployment(model);
+        match &self.client_credential {
+            Some(credential) => deployment.with_client_credential(credential),
+            None => deployment,
+        }
+    }
+
     fn concern(&mut self, model: Option<String>) {
-        let model = self.model.clone().or(model);
-        if let (Some(ticket), Some(model)) = (&mut self.ticket, model)
-            && ticket.receipt.deployment().is_none_or(|deployment| *deployment.target.model != *model)
-        {
-            ticket.receipt.concerns(&self.instance.passthrough_deployment(&model));
+        let Some(model) = self.model.clone().or(model) else { return };
+        let known = self.ticket.as_ref().and_then(|ticket| ticket.receipt.deployment());
+        if known.is_some_and(|known| *known.target.model == *model) {
+            return;
+        }
+        let target = self.target(&model);
+        if let Some(ticket) = &mut self.ticket {
+            ticket.receipt.concerns(&target);
         }
     }
 
@@ -300,6 +324,8 @@ impl PassthroughMeter {
             && self.status < 400
             && pending
             && (self.sent.is_background() || !self.events)
+            // The gateway cannot ask for the response: it belongs to the client's account.
+            && self.client_credential.is_none()
             && self.instance.core.vendor.paths.lifecycle.contains(&Lifecycle::Retrieve)
             && tokio::runtime::Handle::try_current().is_ok()
     }
@@ -338,7 +364,8 @@ impl PassthroughMeter {
     /// Charges the model that the answer names if it costs more than the requested one. If the answer names none, any
     /// model that the request names may have served, and the most expensive one is charged.
     fn charge_dearest(&mut self, usage: &Usage, answered: Option<&str>) {
-        let Some(ticket) = self.ticket.as_mut().filter(|_| usage.reported_cost.is_none()) else { return };
+        let is_priced = usage.reported_cost.is_none() && self.client_credential.is_none();
+        let Some(ticket) = self.ticket.as_mut().filter(|_| is_priced) else { return };
         let cost = |deployment: &Deployment| deployment.charge(usage).map(|cost| cost.input + cost.output);
         let current = ticket.receipt.deployment().and_then(|deployment| cost(deployment));
         let requested = ticket

@@ -39,15 +39,22 @@ pub(super) async fn prepare(
     let address = Address::find(snapshot, arrival, wanted, ticket)?;
     let access = Access::new(&ticket.gateway().policy, &snapshot.routes, &principal, &user_path);
     let stake = admit::ModelRequirement::of(&access, &address.instance, &wanted.method);
-    if address.bills && ticket.gateway().budgets.covers(&ticket.receipt.budget_scope(&principal, &user_path))
-    {
+    let credential = arrival
+        .client_credential
+        .as_ref()
+        .filter(|credential| credential.is_for(&address.instance.provider.provider_type));
+    let bills = address.bills && credential.is_none();
+    if bills && ticket.gateway().budgets.covers(&ticket.receipt.budget_scope(&principal, &user_path)) {
         apply_budget(&address, &mut upload, ticket)?;
     }
     let parent = refuse_others_objects(&principal, &address.endpoint, &wanted.method, ticket).await?;
     let restricted = check_references(&principal, &address, &mut upload, ticket)?;
     let deployments = judge(&access, &address, &mut upload, stake, restricted).await?;
-    let deployment =
+    let mut deployment =
         deployments.first().cloned().unwrap_or_else(|| address.instance.passthrough_deployment(""));
+    if let Some(credential) = credential {
+        deployment = deployment.with_client_credential(credential);
+    }
     ticket.receipt.names(&deployment.target.model);
     let guards = address.purpose.infers && ticket.gateway().policy.guardrails;
     let guardrails = match guards {
@@ -77,6 +84,7 @@ pub(super) async fn prepare(
         path_and_query: endpoint.path_and_query.clone(),
         accept: Accept::Document,
         body: upload.into_outbound(),
+        client_credential: credential.cloned(),
     };
     let outbound =
         instance.core.outbound(request, |own| headers::up(&arrival.headers, &own, &instance, trace));
@@ -165,7 +173,9 @@ fn reserve(
     let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
     let gateway = ticket.gateway().clone();
     let scope = || ticket.receipt.budget_scope(principal, user_path);
-    if let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)? {
+    if deployment.client_credential.is_none()
+        && let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)?
+    {
         let worst = worst();
         let held = gateway.hold(&scope, worst).map_err(|exceeded| {
             budgets::exhausted(&gateway.budgets, &scope, worst);

@@ -143,6 +143,7 @@ pub async fn ask(instance: &Instance, egress: &Egress) -> Result<Vec<Model>, Str
         path_and_query: path,
         accept: Accept::Document,
         body: Vec::new().into(),
+        client_credential: None,
     };
     let request = instance.core.outbound(request, |headers| headers);
     let answer = async {

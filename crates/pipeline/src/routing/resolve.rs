@@ -30,6 +30,11 @@ impl Plan {
     pub fn first(&self) -> Option<&Arc<Deployment>> {
         self.deployments.first()
     }
+
+    /// Whether the call is made with the client's own credential, at no cost.
+    pub fn uses_client_credential(&self) -> bool {
+        self.first().is_some_and(|first| first.client_credential.is_some())
+    }
 }
 
 /// A routing question: the requested model, the caller's access, and related request data.

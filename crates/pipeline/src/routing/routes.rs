@@ -9,7 +9,7 @@ pub mod prices;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use catalog::Billable;
@@ -27,6 +27,7 @@ use http::HeaderValue;
 use wire::codec;
 use wire::vendors::{self, Vendor};
 
+use super::client_credential::ClientCredential;
 use super::names::Names;
 use crate::policy::PromptCacheMode;
 use crate::routing::choose::Candidate;
@@ -89,6 +90,8 @@ pub struct Deployment {
     pub health: Arc<Health>,
     pub created: Option<i64>,
     pub owned_by: Option<String>,
+    /// The client's own credential, which calls to this target are made with.
+    pub client_credential: Option<Arc<ClientCredential>>,
 }
 
 impl InstanceConfig {
@@ -146,7 +149,29 @@ impl Deployment {
         codec::Target { model, stream: false, vendor, max_output: None, prompt_cache }
     }
 
+    /// The same target, called with the client's own credential: for free, and without an effect on the health of the
+    /// gateway's own account there.
+    pub fn with_client_credential(&self, credential: &Arc<ClientCredential>) -> Arc<Self> {
+        Arc::new(Self {
+            target: self.target.clone(),
+            instance: self.instance.clone(),
+            facts: self.facts.clone(),
+            tariff: None,
+            access: self.access.clone(),
+            provider_header: self.provider_header.clone(),
+            model_header: self.model_header.clone(),
+            metrics: self.metrics.clone(),
+            health: Arc::default(),
+            created: self.created,
+            owned_by: self.owned_by.clone(),
+            client_credential: Some(credential.clone()),
+        })
+    }
+
     pub fn price(&self) -> Option<&Price> {
+        if self.client_credential.is_some() {
+            return Some(LazyLock::force(&FREE));
+        }
         self.facts.as_ref()?.price.as_ref()
     }
 
@@ -190,10 +215,14 @@ impl Deployment {
     /// The cost in US dollars as a decimal number without exponent.
     pub fn cost_header(&self, usage: &Usage) -> Option<HeaderValue> {
         let priced = || self.charge(usage).map(Cost::total);
-        let nanos = usage.reported_cost.or_else(priced)?;
+        let reported = usage.reported_cost.filter(|_| self.client_credential.is_none());
+        let nanos = reported.or_else(priced)?;
         HeaderValue::from_str(&nanos.decimal()).ok()
     }
 }
+
+/// The price of calls with the client's own credential.
+static FREE: LazyLock<Price> = LazyLock::new(Price::default);
 
 /// The prices of a model.
 pub struct Pricing {

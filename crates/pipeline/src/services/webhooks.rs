@@ -2,20 +2,23 @@
 //! and retried for a day.
 
 mod delivery;
+mod events;
 mod signature;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::clock::{Clock, Timestamp};
 use domain::fault::{self, Fault};
 use domain::ids::{self, Entropy};
 use domain::resources::budget_settings::{self, BudgetSettings};
+use domain::secret::Secret;
 use egress::{Destination, Egress, EgressError, Trust};
 use http::Uri;
 use serde::Serialize;
 use store::{Alert, Message, Store, StoreError};
-use tokio::sync::Notify;
 
+pub use events::{ConfiguredReceiver, FailedLogin, PendingEvent, WebhookEvent, WebhookEvents};
 pub use signature::sign;
 
 /// The outbox and its sender. Clones share the notification.
@@ -26,8 +29,7 @@ pub struct Webhooks {
     clock: Arc<dyn Clock>,
     entropy: Arc<dyn Entropy>,
     trust: Trust,
-    /// Notified when there is a new message.
-    bell: Arc<Notify>,
+    events: Arc<WebhookEvents>,
 }
 
 #[derive(Serialize)]
@@ -38,6 +40,25 @@ struct Envelope<'a, T> {
     data: &'a T,
 }
 
+/// The address, secret and trust of a receiver.
+struct Receiver {
+    url: String,
+    secret: Secret,
+    trust: Trust,
+}
+
+/// The result of a test message.
+#[derive(Debug)]
+pub struct TestResult {
+    pub id: String,
+    /// The reason if the receiver did not take it.
+    pub error: Option<String>,
+    pub duration: Duration,
+}
+
+/// The event of test messages, which every receiver gets.
+pub const TEST_EVENT: &str = "webhook.test";
+
 impl Webhooks {
     pub fn new(
         store: Store,
@@ -45,41 +66,121 @@ impl Webhooks {
         clock: Arc<dyn Clock>,
         entropy: Arc<dyn Entropy>,
         trust: Trust,
+        events: Arc<WebhookEvents>,
     ) -> Self {
-        Self { store, egress, clock, entropy, trust, bell: Arc::default() }
+        Self { store, egress, clock, entropy, trust, events }
     }
 
-    /// Puts a message into the outbox, if a webhook is configured.
-    pub async fn send(&self, event: &str, data: &impl Serialize) -> Result<(), StoreError> {
-        if let Some(message) = self.message(event, data).await? {
-            self.store.outbox().put(&message).await?;
+    /// Puts a message into the outbox, if a receiver wants the event.
+    pub async fn send(
+        &self,
+        event: WebhookEvent,
+        at: Timestamp,
+        data: &impl Serialize,
+    ) -> Result<(), StoreError> {
+        let id = ids::prefixed("evt", at, &*self.entropy);
+        self.send_once(&id, event, at, data).await
+    }
+
+    /// As [`Webhooks::send`], unless there is a message of this id.
+    pub async fn send_once(
+        &self,
+        id: &str,
+        event: WebhookEvent,
+        at: Timestamp,
+        data: &impl Serialize,
+    ) -> Result<(), StoreError> {
+        if let Some(message) = self.message(id.to_owned(), event, at, data).await? {
+            self.store.outbox().put_once(&message).await?;
             // Stores a permit if the sender is not waiting at the moment, so that no message is missed.
-            self.bell.notify_one();
+            self.events.bell.notify_one();
         }
         Ok(())
     }
 
     /// Sends an alert only once. Returns false if it was sent before.
-    pub async fn alert(&self, alert: &Alert, event: &str, data: &impl Serialize) -> Result<bool, StoreError> {
-        let message = self.message(event, data).await?;
+    pub async fn alert(
+        &self,
+        alert: &Alert,
+        event: WebhookEvent,
+        data: &impl Serialize,
+    ) -> Result<bool, StoreError> {
+        let now = self.clock.now();
+        let id = ids::prefixed("evt", now, &*self.entropy);
+        let message = self.message(id, event, now, data).await?;
         let first = self.store.outbox().alert(alert, message.as_ref()).await?;
-        self.bell.notify_one();
+        self.events.bell.notify_one();
         Ok(first)
     }
 
-    async fn message(&self, event: &str, data: &impl Serialize) -> Result<Option<Message>, StoreError> {
-        let Some(url) = self.settings().await?.webhook_url else { return Ok(None) };
+    /// Sends a message at once, without the outbox; `None` if no receiver is configured.
+    pub async fn test(&self) -> Result<Option<TestResult>, StoreError> {
+        let configured = self.configured();
+        let receiver = match configured {
+            Some(receiver) => Some(receiver),
+            None => self.budget_receiver().await?,
+        };
+        let Some(receiver) = receiver else { return Ok(None) };
         let now = self.clock.now();
         let id = ids::prefixed("evt", now, &*self.entropy);
-        let envelope = Envelope { id: &id, event, created_at: time(now), data };
-        let body = serde_json::to_string(&envelope).map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(Some(Message { id, created_at: now, event: event.to_owned(), url, body }))
+        let data = serde_json::json!({"message": "This is a test of the webhook."});
+        let message = envelope(id.clone(), TEST_EVENT, now, &data)?;
+        let started = self.clock.tick();
+        let error = self.post(&message, &receiver).await.error();
+        Ok(Some(TestResult { id, error, duration: self.clock.tick().saturating_sub(started) }))
     }
 
-    async fn settings(&self) -> Result<BudgetSettings, StoreError> {
-        let stored = self.store.collection::<BudgetSettings>().get(budget_settings::NAME).await?;
-        Ok(stored.map(|stored| stored.value).unwrap_or_default())
+    /// Sends a finished message again. Returns false if there is no such message, or if it is still being delivered.
+    pub async fn replay(&self, id: &str) -> Result<bool, StoreError> {
+        let is_due = self.store.outbox().replay(id, self.clock.now()).await?;
+        self.events.bell.notify_one();
+        Ok(is_due)
     }
+
+    async fn message(
+        &self,
+        id: String,
+        event: WebhookEvent,
+        at: Timestamp,
+        data: &impl Serialize,
+    ) -> Result<Option<Message>, StoreError> {
+        match self.receiver(event.as_str()).await? {
+            Some(_) => envelope(id, event.as_str(), at, data).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// The receiver of an event at this moment: for budgets the one of the budget settings, if they name one.
+    async fn receiver(&self, event: &str) -> Result<Option<Receiver>, StoreError> {
+        let known = WebhookEvent::parse(event);
+        if known == Some(WebhookEvent::BudgetThreshold)
+            && let Some(receiver) = self.budget_receiver().await?
+        {
+            return Ok(Some(receiver));
+        }
+        let is_wanted = known.is_some_and(|event| self.events.receiver_of(event).is_some());
+        Ok(self.configured().filter(|_| is_wanted))
+    }
+
+    fn configured(&self) -> Option<Receiver> {
+        let receiver = self.events.receiver()?;
+        let (url, secret) = (receiver.url.reveal().to_owned(), receiver.secret.clone());
+        Some(Receiver { url, secret, trust: Trust::Operator })
+    }
+
+    async fn budget_receiver(&self) -> Result<Option<Receiver>, StoreError> {
+        let stored = self.store.collection::<BudgetSettings>().get(budget_settings::NAME).await?;
+        let settings = stored.map(|stored| stored.value).unwrap_or_default();
+        let named = settings.webhook_url.zip(settings.webhook_secret);
+        Ok(named.map(|(url, secret)| Receiver { url, secret, trust: self.trust }))
+    }
+}
+
+fn envelope(id: String, event: &str, at: Timestamp, data: &impl Serialize) -> Result<Message, StoreError> {
+    let envelope = Envelope { id: &id, event, created_at: time(at), data };
+    let body = serde_json::to_string(&envelope).map_err(|error| StoreError::Failed(error.to_string()))?;
+    // Sent to the receiver of the moment, so that no address is stored.
+    Ok(Message { id, created_at: at, event: event.to_owned(), url: String::new(), body })
 }
 
 /// Formats a time as in all records.

@@ -42,6 +42,7 @@ impl Call {
             query: None,
             client_ip: None,
             headers: self.headers.clone(),
+            client_credential: None,
         }
     }
 }

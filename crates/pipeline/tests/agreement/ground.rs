@@ -122,6 +122,7 @@ impl Ground {
             idempotency: self.idempotency.clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),
+            webhook_events: Default::default(),
         })
     }
 }

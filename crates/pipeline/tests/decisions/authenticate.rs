@@ -28,6 +28,7 @@ pub fn arrival(token: Option<&str>) -> Arrival {
         query: None,
         client_ip: None,
         headers,
+        client_credential: None,
     }
 }
 

@@ -4,6 +4,7 @@ use axum::response::IntoResponse as _;
 use bytes::Bytes;
 use domain::call::Surface;
 use pipeline::call::arrival::Arrival;
+use pipeline::routing::client_credential::ClientCredential;
 
 use crate::App;
 use crate::azure::{AzureDeployment, RewrittenFrom};
@@ -17,13 +18,22 @@ pub struct Endpoint {
     pub surface: Surface,
 }
 
+/// The routes on which a client may send its own provider credential.
+const CLIENT_CREDENTIALS: [&str; 3] =
+    ["/v1/messages", "/v1/messages/count_tokens", pipeline::passthrough::ROUTE];
+
 /// Builds the arrival of a call: everything about the request except its body.
 pub fn arrival(
     app: &App,
     context: RequestContext,
-    parts: http::request::Parts,
+    mut parts: http::request::Parts,
     endpoint: Endpoint,
 ) -> Arrival {
+    let provider_types = match CLIENT_CREDENTIALS.contains(&endpoint.path) {
+        true => &*app.gateway.policy.client_credentials,
+        false => &[],
+    };
+    let client_credential = ClientCredential::take(&mut parts.headers, provider_types);
     let addressed = parts.extensions.get::<AzureDeployment>().map(|deployment| (deployment.0.clone(), None));
     let written = parts.extensions.get::<RewrittenFrom>().map_or(&parts.uri, |original| &original.0);
     Arrival {
@@ -38,6 +48,7 @@ pub fn arrival(
         query: parts.uri.query().map(str::to_owned),
         client_ip: context.client_ip,
         headers: parts.headers,
+        client_credential,
     }
 }
 

@@ -13,6 +13,6 @@ use crate::authorized::{AllAreas, Authorized};
     security(("bearer" = ["admin:read"])))]
 pub async fn serve(_: Authorized<AllAreas>) -> Response {
     static TEXT: OnceLock<String> = OnceLock::new();
-    let text = TEXT.get_or_init(|| super::document().to_json().unwrap_or_default());
+    let text = TEXT.get_or_init(|| super::published_document().to_string());
     ([(CONTENT_TYPE, "application/json")], text.as_str()).into_response()
 }

@@ -23,6 +23,7 @@ mod runtime;
 mod settings;
 mod strictness;
 mod usage;
+mod webhooks;
 mod workflows;
 
 use serde_json::{Value, json};

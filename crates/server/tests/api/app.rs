@@ -30,6 +30,7 @@ use pipeline::policy::Policy;
 use pipeline::refresh::{ConfiguredDocument, Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
 use pipeline::services::embedder::Embedder;
+use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvents};
 use pipeline::snapshot::Snapshot;
 use serde_json::{Value, json};
 use server::{App, Config, HttpService, ListenConfig};
@@ -70,6 +71,8 @@ pub struct TestSettings {
     pub documents: Vec<ConfiguredDocument>,
     /// The embedder of the semantic cache, if that is on.
     pub embedder: Embedder,
+    /// The receiver of webhooks.
+    pub webhooks: Option<ConfiguredReceiver>,
 }
 
 impl Default for TestSettings {
@@ -91,6 +94,7 @@ impl Default for TestSettings {
             budgets: "",
             documents: Vec::new(),
             embedder: Embedder::Local(Arc::new(WordEncoder)),
+            webhooks: None,
         }
     }
 }
@@ -194,6 +198,7 @@ impl TestApp {
             idempotency: store.idempotency().clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),
+            webhook_events: Arc::new(WebhookEvents::new(settings.webhooks.clone())),
         });
         let (stop, stopped) = watch::channel(false);
         let (responses, keys) = (store.responses().clone(), store.idempotency().clone());

@@ -7,7 +7,7 @@ use serde_json::Value;
 use crate::app;
 
 fn document() -> Value {
-    serde_json::to_value(server::document()).unwrap()
+    server::published_document()
 }
 
 #[tokio::test]
@@ -40,20 +40,151 @@ fn every_operation_documents_its_answers() {
                 operation["summary"].as_str().is_some_and(|text| !text.is_empty()),
                 "{place}: no summary"
             );
-            if operation.get("security").is_some() {
-                assert!(responses.contains_key("401"), "{place}: needs a key and does not say 401");
-            }
+            check_complete(&place, operation);
             let id = operation["operationId"].as_str().unwrap();
-            assert!(
-                ids.insert((operation["tags"][0].as_str().unwrap().to_owned(), id.to_owned())),
-                "{place}: {id} twice"
-            );
+            assert!(ids.insert(id.to_owned()), "{place}: {id} twice");
             let statuses: BTreeSet<&str> = responses.keys().map(String::as_str).collect();
             let statuses: Vec<&str> = statuses.into_iter().collect();
             outline.push_str(&format!("{place}: {}\n", statuses.join(" ")));
         }
     }
     app::check_snapshot("openapi outline", &outline);
+}
+
+/// Every operation has a description with its scope, errors with a schema and an example, and an example of its body.
+#[track_caller]
+fn check_complete(place: &str, operation: &Value) {
+    let description = operation["description"].as_str().unwrap_or_default();
+    let responses = operation["responses"].as_object().unwrap();
+    match operation["security"][0]["bearer"][0].as_str() {
+        Some(scope) => {
+            assert!(description.contains(&format!("`{scope}`")), "{place}: its description lacks the scope");
+            for status in ["401", "403"] {
+                assert!(responses.contains_key(status), "{place}: needs a key and does not say {status}");
+            }
+        }
+        None => assert!(description.ends_with("Requires no credential."), "{place}: no description"),
+    }
+    let is_error = |status: &str| status.starts_with(['4', '5']) && status != "426";
+    for (status, response) in responses.iter().filter(|(status, _)| is_error(status) && place != "GET /ready")
+    {
+        let content = &response["content"]["application/json"];
+        assert!(content["schema"].is_object(), "{place}: {status} has no schema");
+        assert!(content["example"].is_object(), "{place}: {status} has no example");
+    }
+    if operation.get("requestBody").is_some() {
+        let content = &operation["requestBody"]["content"]["application/json"];
+        assert!(content["example"].is_object(), "{place}: its body has no example");
+    }
+}
+
+/// The examples of bodies are accepted by their routes.
+#[tokio::test]
+async fn examples_of_bodies_are_valid() {
+    let settings = || app::TestSettings {
+        policy: pipeline::policy::Policy {
+            cache: pipeline::policy::CachePolicy { enabled: true, ..Default::default() },
+            ..Default::default()
+        },
+        ..app::TestSettings::enterprise()
+    };
+    app::each_with(settings, async |app| {
+        let document = document();
+        for (path, item) in
+            document["paths"].as_object().unwrap().iter().filter(|(path, _)| path.starts_with("/admin/"))
+        {
+            for (method, operation) in item.as_object().unwrap() {
+                let example = &operation["requestBody"]["content"]["application/json"]["example"];
+                if example.is_null() {
+                    continue;
+                }
+                let path = [("{user_path}", "%2Fteam%2Fa"), ("{period}", "daily"), ("{tool}", "codex")]
+                    .iter()
+                    .fold(path.clone(), |path, (name, value)| path.replace(name, value));
+                let path = path
+                    .replace("{selector}", "openai/gpt-4o")
+                    .replace("{name}", "example")
+                    .replace("{id}", "example");
+                let answer = app
+                    .call(method.to_uppercase().parse().unwrap(), path.clone())
+                    .json(example.clone())
+                    .send()
+                    .await;
+                let is_unknown = answer.text().contains("budget_not_found");
+                assert!(answer.status != 400 || is_unknown, "{method} {path}: {}", answer.text());
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn swagger_is_served_with_a_key_if_it_is_on() {
+    app::each(async |app| {
+        assert_eq!(app.get("/swagger/index.html").refusal().await.0, 404);
+    })
+    .await;
+    let settings = || {
+        let mut settings = app::TestSettings::default();
+        settings.config.swagger_enabled = true;
+        settings
+    };
+    app::each_with(settings, async |app| {
+        assert_eq!(app.get("/swagger/index.html").anonymous().refusal().await.0, 401);
+        let page = app.get("/swagger/index.html").send().await.expect_status(200);
+        assert!(page.header("content-type").unwrap().starts_with("text/html"));
+        assert!(page.text().contains("swagger-ui"), "{}", page.text());
+        let script = app.get("/swagger/swagger-initializer.js").send().await.expect_status(200).text();
+        assert!(script.contains("/admin/api/v1/openapi.json"), "{script}");
+        assert_eq!(app.get("/swagger/no-such-file.js").refusal().await.0, 404);
+    })
+    .await;
+}
+
+/// docs/api.md lists every operation; `UPDATE_DOCS=1` writes it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a switch of this test, not a setting")]
+fn the_page_of_operations_is_current() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/api.md");
+    let written = api_page(&document());
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(page, &written).unwrap();
+    }
+    let found = std::fs::read_to_string(page).unwrap_or_default();
+    assert!(found == written, "docs/api.md is stale: UPDATE_DOCS=1 cargo test -p server --test api openapi");
+}
+
+fn api_page(document: &Value) -> String {
+    let mut page = "# API operations\n\nGenerated from the OpenAPI document, which a gateway serves at \
+        `GET /admin/api/v1/openapi.json`. Errors are those of [Errors](errors.md).\n"
+        .to_owned();
+    let mut areas: std::collections::BTreeMap<&str, Vec<String>> = Default::default();
+    let paths: std::collections::BTreeMap<_, _> = document["paths"].as_object().unwrap().iter().collect();
+    for (path, item) in paths {
+        for (method, operation) in item.as_object().unwrap() {
+            let tag = operation["tags"][0].as_str().unwrap();
+            let scope = operation["security"][0]["bearer"][0]
+                .as_str()
+                .map_or("–".to_owned(), |scope| format!("`{scope}`"));
+            let statuses: BTreeSet<&str> =
+                operation["responses"].as_object().unwrap().keys().map(String::as_str).collect();
+            let statuses: Vec<&str> = statuses.into_iter().collect();
+            areas.entry(tag).or_default().push(format!(
+                "| `{} {path}` | `{}` | {} | {scope} | {} |\n",
+                method.to_uppercase(),
+                operation["operationId"].as_str().unwrap(),
+                operation["summary"].as_str().unwrap().trim_end_matches('.'),
+                statuses.join(" ")
+            ));
+        }
+    }
+    for (tag, rows) in areas {
+        page.push_str(&format!(
+            "\n## {tag}\n\n| Operation | Id | | Scope | Statuses |\n|---|---|---|---|---|\n"
+        ));
+        page.extend(rows);
+    }
+    page
 }
 
 /// A reference to nothing breaks every client generator.

@@ -6,6 +6,7 @@ mod cache;
 mod chat_completions;
 mod chat_faults;
 mod chat_streams;
+mod client_credentials;
 mod compressed;
 mod disconnects;
 mod gemini;

@@ -193,6 +193,7 @@ impl EncodeField for CostSource {
             Self::None => 0,
             Self::ModelPricing => 1,
             Self::ProviderReported => 2,
+            Self::Client => 3,
         };
         source.encode(number, fields);
     }
@@ -204,6 +205,7 @@ impl DecodeField<'_> for CostSource {
         match integer(value)? {
             1 => Ok(Self::ModelPricing),
             2 => Ok(Self::ProviderReported),
+            3 => Ok(Self::Client),
             // A source that a later build has added counts as none, as in the ledger.
             _ => Ok(Self::None),
         }

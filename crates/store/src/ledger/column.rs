@@ -206,8 +206,8 @@ impl Column for CostSource {
     }
 }
 
-const COST_SOURCES: [CostSource; 3] =
-    [CostSource::None, CostSource::ModelPricing, CostSource::ProviderReported];
+const COST_SOURCES: [CostSource; 4] =
+    [CostSource::None, CostSource::ModelPricing, CostSource::ProviderReported, CostSource::Client];
 
 /// The stored number of a cost source.
 pub(super) fn cost_source_number(source: CostSource) -> i64 {

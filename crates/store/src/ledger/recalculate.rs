@@ -177,7 +177,8 @@ fn anew(entry: Entry, price: Price<'_>, done: &mut Recalculated) -> Option<Chang
     let mut caveats = text(&entry.detail, "caveat");
     let several = [Caveat::Resumed, Caveat::AnswerLost].iter().any(|caveat| caveat.is_in(caveats.as_deref()));
     let cached = !entry.labels[Axis::CacheType as usize].is_empty();
-    let kept = entry.source == CostSource::ProviderReported || several || cached;
+    let is_final = matches!(entry.source, CostSource::ProviderReported | CostSource::Client);
+    let kept = is_final || several || cached;
     if kept || entry.consumed.is_nothing() {
         return None;
     }

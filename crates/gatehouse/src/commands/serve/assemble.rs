@@ -17,7 +17,7 @@ use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use local_models::ModelDirectory;
 use pipeline::budgets;
-use pipeline::gateway::{Gateway, background};
+use pipeline::gateway::{Gateway, background, webhook_events};
 use pipeline::policy::{CachePolicy, Fallback, PassthroughRules, Policy, Retries, SemanticPolicy};
 use pipeline::refresh::{Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
@@ -26,7 +26,7 @@ use pipeline::services::console::Console;
 use pipeline::services::feed::Feed;
 use pipeline::services::injection_scorer::InjectionScorer;
 use pipeline::services::traces;
-use pipeline::services::webhooks::Webhooks;
+use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvent, WebhookEvents};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
 use server::{App, Config, HttpService, ListenConfig, Workers};
@@ -140,6 +140,7 @@ pub async fn assemble(
         body_work: Default::default(),
         injection_scorer: Arc::new(InjectionScorer::new(ModelDirectory::of(data_dir))),
         unknown_callers: Default::default(),
+        webhook_events: Arc::new(WebhookEvents::new(webhook_receiver(settings))),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
     let fixed = StaticConfig {
@@ -227,17 +228,27 @@ fn start_background(
     if gateway.semantic_cache.is_some() {
         tasks.push(spawn(background::keep_semantic_cache(gateway.clone(), store.clone())));
     }
-    if gateway.capabilities.has(Capability::AdvancedBudgets) {
-        let trust = refresher.trust(ProviderSource::Admin);
-        let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
-        let webhooks = Webhooks::new(store.clone(), gateway.egress.clone(), clock, entropy, trust);
+    let has_budgets = gateway.capabilities.has(Capability::AdvancedBudgets);
+    let has_receiver = gateway.webhook_events.receiver().is_some();
+    let webhooks = refresher.webhooks();
+    if has_budgets || has_receiver {
+        tasks.push(spawn(webhooks.clone().keep_delivering()));
+    }
+    if has_receiver {
+        tasks.push(spawn(webhook_events::keep_storing_events(gateway.clone(), webhooks.clone())));
+        tasks.push(spawn(webhook_events::keep_following_changes(
+            gateway.clone(),
+            store.clone(),
+            webhooks.clone(),
+        )));
+    }
+    if has_budgets {
         tasks.push(spawn(budgets::keep_synchronising(
             gateway.budgets.clone(),
             gateway.clock.clone(),
             store.clone(),
         )));
-        tasks.push(spawn(background::keep_sending_budget_alerts(gateway.clone(), webhooks.clone())));
-        tasks.push(spawn(webhooks.keep_delivering()));
+        tasks.push(spawn(background::keep_sending_budget_alerts(gateway.clone(), webhooks)));
     }
     if settings.usage.retention_days > 0 {
         tasks.push(spawn(delete_expired_regularly(
@@ -391,6 +402,7 @@ fn secrets(settings: &Settings, master_key: &MasterKey, sealing_key: &[u8; 32]) 
     for address in [&settings.storage.postgres_url, &settings.proxy.http, &settings.proxy.https] {
         secrets.extend(address.as_ref().and_then(password));
     }
+    secrets.extend(settings.webhooks.secret.clone());
     secrets
 }
 
@@ -448,6 +460,7 @@ fn policy(settings: &Settings) -> Policy {
         resume_streams: settings.upstream.resume_streams,
         response_ttl: settings.responses.ttl,
         idempotency_ttl: settings.idempotency.ttl,
+        client_credentials: settings.server.allow_client_credentials.clone(),
         passthrough: PassthroughRules {
             enabled: settings.server.enable_passthrough_routes,
             providers: settings.server.passthrough_providers.clone(),
@@ -546,6 +559,14 @@ pub fn demo(settings: &Settings) -> Option<bool> {
     }
 }
 
+/// The receiver of webhooks that the settings name; without a list of events, it gets all.
+fn webhook_receiver(settings: &Settings) -> Option<ConfiguredReceiver> {
+    let (url, secret) = settings.webhooks.url.clone().zip(settings.webhooks.secret.clone())?;
+    let named = settings.webhooks.events.iter().filter_map(|name| WebhookEvent::parse(name)).collect();
+    let events = if settings.webhooks.events.is_empty() { WebhookEvent::ALL.to_vec() } else { named };
+    Some(ConfiguredReceiver { url, secret, events })
+}
+
 fn server_config(settings: &Settings) -> Config {
     Config {
         version: env!("CARGO_PKG_VERSION"),
@@ -554,6 +575,7 @@ fn server_config(settings: &Settings) -> Config {
         usage_enabled: settings.usage.enabled,
         admin_enabled: settings.admin.endpoints_enabled,
         dashboard_enabled: settings.admin.ui_enabled,
+        swagger_enabled: settings.admin.swagger_enabled && settings.admin.debug,
         combos_enabled: settings.combos.enabled,
         cli_tools: server::CliToolsConfig {
             enabled: settings.cli_tools.enabled,

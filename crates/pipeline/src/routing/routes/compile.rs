@@ -162,6 +162,7 @@ fn deployment(
         health,
         created: None,
         owned_by: None,
+        client_credential: None,
     }
 }
 

@@ -8,6 +8,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method};
 use wire::vendors::Vendor;
 
 use super::InstanceConfig;
+use crate::routing::client_credential::ClientCredential;
 
 /// A request to an instance, without the instance's headers and credentials.
 pub struct InstanceRequest {
@@ -17,6 +18,8 @@ pub struct InstanceRequest {
     pub path_and_query: String,
     pub accept: Accept,
     pub body: OutboundBody,
+    /// The client's own credential, in place of the instance's.
+    pub client_credential: Option<Arc<ClientCredential>>,
 }
 
 /// The kind of answer that is requested.
@@ -52,11 +55,19 @@ impl InstanceConfig {
             Accept::Document => &self.headers.document,
             Accept::Stream => &self.headers.stream,
         };
+        let headers = match &request.client_credential {
+            None => headers.clone(),
+            Some(credential) => {
+                let mut headers = headers.to_map();
+                credential.replace_in(&mut headers);
+                Headers::from(headers)
+            }
+        };
         Outbound {
             destination: request.destination,
             method: request.method,
             path_and_query: request.path_and_query,
-            headers: edit(headers.clone()),
+            headers: edit(headers),
             body: request.body,
         }
     }

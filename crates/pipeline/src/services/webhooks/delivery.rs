@@ -9,7 +9,7 @@ use egress::Outbound;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, header};
 use store::{Delivery, Message, StoreError};
 
-use super::{Webhooks, sign};
+use super::{Receiver, Webhooks, sign};
 
 const TIMEOUT: Duration = Duration::from_secs(10);
 /// The lease on a claimed message. Longer than an attempt can take, so an expired lease means that its process died.
@@ -27,11 +27,22 @@ const SHORTEST_SLEEP: Duration = Duration::from_millis(200);
 const SWEEP: Duration = Duration::from_secs(3600);
 
 /// The result of an attempt.
-enum Outcome {
+pub(super) enum Outcome {
     Taken,
     Failed(String),
     /// The receiver was removed, or answered 410 Gone.
     Gone,
+}
+
+impl Outcome {
+    /// The reason if the message was not taken.
+    pub(super) fn error(self) -> Option<String> {
+        match self {
+            Self::Taken => None,
+            Self::Failed(reason) => Some(reason),
+            Self::Gone => Some("the receiver answered 410".to_owned()),
+        }
+    }
 }
 
 impl Webhooks {
@@ -50,11 +61,10 @@ impl Webhooks {
 
     async fn attempt(&self, delivery: &Delivery) -> Result<(), StoreError> {
         let Message { id, event, created_at, .. } = &delivery.message;
-        let settings = self.settings().await?;
         // Sent to the current receiver, which may have changed since the message was created.
-        let outcome = match (settings.webhook_url, settings.webhook_secret) {
-            (Some(url), Some(secret)) => self.post(&delivery.message, &url, &secret).await,
-            _ => Outcome::Gone,
+        let outcome = match self.receiver(event).await? {
+            Some(receiver) => self.post(&delivery.message, &receiver).await,
+            None => Outcome::Gone,
         };
         let (now, outbox) = (self.clock.now(), self.store.outbox());
         let next = later(now, pause(delivery.attempts));
@@ -76,8 +86,9 @@ impl Webhooks {
     }
 
     /// Posts a message. Failure reasons never contain the URL, which may hold a credential.
-    async fn post(&self, message: &Message, url: &str, secret: &Secret) -> Outcome {
-        let (destination, path_and_query) = match super::destination(url, &self.egress, self.trust) {
+    pub(super) async fn post(&self, message: &Message, receiver: &Receiver) -> Outcome {
+        let Receiver { url, secret, trust } = receiver;
+        let (destination, path_and_query) = match super::destination(url, &self.egress, *trust) {
             Ok(place) => place,
             Err(reason) => return Outcome::Failed(reason),
         };
@@ -133,7 +144,7 @@ impl Webhooks {
             }
             let pause = self.until_due().await;
             // Wakes early for a new message of this process; messages of other processes wait for the timeout.
-            _ = tokio::time::timeout(pause, self.bell.notified()).await;
+            _ = tokio::time::timeout(pause, self.events.bell.notified()).await;
         }
     }
 

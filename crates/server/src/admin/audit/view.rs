@@ -110,10 +110,10 @@ pub struct AuditDataView {
     pub response_headers: BTreeMap<String, String>,
     /// JSON if the body is JSON, else text; a stream is shown as its events.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Value)]
     pub request_body: Option<Box<RawValue>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Object>)]
+    #[schema(value_type = Value)]
     pub response_body: Option<Box<RawValue>>,
     pub request_truncated: bool,
     pub response_truncated: bool,

@@ -23,6 +23,7 @@ use crate::fault::Problem;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
+#[schema(as = ImportMode)]
 pub enum Mode {
     /// Writes nothing. `deleted` is the number that `replace` would delete.
     DryRun,

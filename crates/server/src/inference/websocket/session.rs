@@ -184,6 +184,7 @@ impl Session {
             query: self.query.clone(),
             client_ip: self.context.client_ip,
             headers: self.headers.clone(),
+            client_credential: None,
         }
     }
 }

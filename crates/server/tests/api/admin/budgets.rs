@@ -4,7 +4,7 @@ mod calls;
 mod history;
 mod storage;
 mod tight;
-mod webhooks;
+pub mod webhooks;
 
 use std::time::Duration;
 

@@ -3,7 +3,6 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use domain::resources::provider::ProviderSource;
 use domain::secret::Secret;
 use pipeline::budgets::alerts;
 use pipeline::services::webhooks::Webhooks;
@@ -23,34 +22,37 @@ async fn send_alerts(app: &TestApp, webhooks: &Webhooks) -> Result<(), StoreErro
 }
 
 /// A webhook receiver that answers with the given statuses, then with 200.
-struct Receiver {
+pub struct Receiver {
     url: String,
     received: Arc<Mutex<Vec<ReceivedRequests>>>,
     statuses: Arc<Mutex<Vec<u16>>>,
 }
 
 #[derive(Clone)]
-struct ReceivedRequests {
-    head: String,
-    body: String,
+pub struct ReceivedRequests {
+    pub head: String,
+    pub body: String,
 }
 
 impl ReceivedRequests {
-    fn header(&self, name: &str) -> &str {
+    pub fn header(&self, name: &str) -> &str {
         let find = |line: &str| line.to_ascii_lowercase().starts_with(&format!("{name}:"));
         let line =
             self.head.lines().find(|line| find(line)).unwrap_or_else(|| panic!("{name}: {}", self.head));
         line.split_once(':').unwrap().1.trim()
     }
 
-    fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.body).unwrap()
     }
 }
 
 impl Receiver {
     async fn start(app: &TestApp, statuses: &[u16]) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Self::on(TcpListener::bind("127.0.0.1:0").await.unwrap(), app, statuses)
+    }
+
+    pub fn on(listener: TcpListener, app: &TestApp, statuses: &[u16]) -> Self {
         let url = format!("http://{}/hook?token=very-secret", listener.local_addr().unwrap());
         let (received, statuses) = (Arc::default(), Arc::new(Mutex::new(statuses.to_vec())));
         let receiver = Self { url, received: Arc::clone(&received), statuses: Arc::clone(&statuses) };
@@ -62,7 +64,7 @@ impl Receiver {
         receiver
     }
 
-    fn received(&self) -> Vec<ReceivedRequests> {
+    pub fn received(&self) -> Vec<ReceivedRequests> {
         self.received.lock().unwrap().clone()
     }
 }
@@ -96,10 +98,7 @@ fn settings() -> TestSettings {
 }
 
 fn sender(app: &TestApp) -> Webhooks {
-    let gateway = &app.gateway;
-    let (clock, entropy) = (gateway.clock.clone(), gateway.entropy.clone());
-    let trust = app.refresher.trust(ProviderSource::Admin);
-    Webhooks::new(app.refresher.store().clone(), gateway.egress.clone(), clock, entropy, trust)
+    app.refresher.webhooks()
 }
 
 /// Configures the webhook and returns its generated secret.

@@ -1,0 +1,136 @@
+//! A provider credential of the client's own, which is sent to the provider in place of the gateway's.
+
+use std::sync::Arc;
+
+use domain::fault::{Blame, Fault, FaultKind, RetryScope};
+use http::{HeaderMap, HeaderName, HeaderValue, header};
+
+use super::resolve::Plan;
+
+/// The header with the gateway's key, for clients that send a credential of their own in the usual ones.
+pub const GATEWAY_KEY: &str = "x-gateway-key";
+
+/// The headers in which providers expect credentials.
+const CREDENTIALS: [HeaderName; 4] = [
+    header::AUTHORIZATION,
+    HeaderName::from_static("x-api-key"),
+    HeaderName::from_static("api-key"),
+    HeaderName::from_static("x-goog-api-key"),
+];
+
+/// The client's own credential, and the provider types that it may be sent to.
+pub struct ClientCredential {
+    headers: Vec<(HeaderName, HeaderValue)>,
+    provider_types: Vec<String>,
+}
+
+impl ClientCredential {
+    /// Takes the credential out of the headers of a request that has the gateway's key in `X-Gateway-Key`, and moves that
+    /// key to `Authorization`. `None` if the request has no credential of the client's own.
+    pub fn take(headers: &mut HeaderMap, provider_types: &[String]) -> Option<Arc<Self>> {
+        let key = headers.get(GATEWAY_KEY).filter(|_| !provider_types.is_empty())?;
+        let mut bearer = HeaderValue::from_bytes(&[b"Bearer ", key.as_bytes()].concat()).ok()?;
+        bearer.set_sensitive(true);
+        let mut own = Vec::new();
+        for name in CREDENTIALS {
+            if let Some(mut value) = headers.remove(&name) {
+                value.set_sensitive(true);
+                own.push((name, value));
+            }
+        }
+        headers.remove(GATEWAY_KEY);
+        headers.insert(header::AUTHORIZATION, bearer);
+        (!own.is_empty()).then(|| Arc::new(Self { headers: own, provider_types: provider_types.to_vec() }))
+    }
+
+    /// Whether it may be sent to a provider of this type.
+    pub fn is_for(&self, provider_type: &str) -> bool {
+        self.provider_types.iter().any(|known| known == provider_type)
+    }
+
+    /// The plan of a call that carries the credential. If the first target takes it, the call stays with targets that
+    /// do: a failure must not make it one that the gateway pays for. Otherwise the call is an ordinary one.
+    pub fn apply(self: &Arc<Self>, plan: Plan) -> Plan {
+        if !plan.first().is_some_and(|first| self.is_for(&first.target.provider_type)) {
+            return plan;
+        }
+        let own = plan.deployments.iter().filter(|target| self.is_for(&target.target.provider_type));
+        Plan { deployments: own.map(|target| target.with_client_credential(self)).collect() }
+    }
+
+    /// Replaces the credentials in the headers of a request to a provider.
+    pub fn replace_in(&self, headers: &mut HeaderMap) {
+        for name in &CREDENTIALS {
+            headers.remove(name);
+        }
+        for (name, value) in &self.headers {
+            headers.insert(name.clone(), value.clone());
+        }
+    }
+
+    /// The error for a provider's answer. A rejected credential is the client's matter, who gets the provider's own
+    /// status: agents refresh their token after a 401.
+    pub fn relay(&self, fault: Fault) -> Fault {
+        if !fault.is_upstream_auth_failure() {
+            return fault;
+        }
+        let message = fault.message.replace("the gateway's credential", "the client's own credential");
+        let (status, kind) = match fault.upstream_status.map(u16::from) {
+            Some(403) => (403, FaultKind::Authorization),
+            _ => (401, FaultKind::Authentication),
+        };
+        Fault { status, kind, message, ..fault }.retry_scope(RetryScope::Never).blame(Blame::Client)
+    }
+
+    /// The values to mask in records, without the scheme.
+    pub fn secrets(&self) -> impl Iterator<Item = &str> {
+        let values = self.headers.iter().filter_map(|(_, value)| value.to_str().ok());
+        values.filter_map(|value| value.split_whitespace().next_back())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
+        let pair = |(name, value): &(&'static str, &'static str)| {
+            (HeaderName::from_static(name), HeaderValue::from_static(value))
+        };
+        pairs.iter().map(pair).collect()
+    }
+
+    #[test]
+    fn the_gateways_key_takes_the_place_of_the_credential() {
+        let types = ["anthropic".to_owned()];
+        let mut given =
+            headers(&[("x-gateway-key", "gh-1"), ("authorization", "Bearer own"), ("x-api-key", "own-2")]);
+        let credential = ClientCredential::take(&mut given, &types).unwrap();
+        assert_eq!(given, headers(&[("authorization", "Bearer gh-1")]));
+        assert_eq!(credential.secrets().collect::<Vec<_>>(), ["own", "own-2"]);
+        assert!(credential.is_for("anthropic") && !credential.is_for("openai"));
+        let mut upstream = headers(&[("x-api-key", "of the gateway"), ("accept", "x")]);
+        credential.replace_in(&mut upstream);
+        assert_eq!(
+            upstream,
+            headers(&[("accept", "x"), ("authorization", "Bearer own"), ("x-api-key", "own-2")])
+        );
+    }
+
+    #[test]
+    fn nothing_is_taken_without_the_header_or_if_it_is_off() {
+        let types = ["anthropic".to_owned()];
+        let usual = [("authorization", "Bearer gh-1")];
+        let mut given = headers(&usual);
+        assert!(ClientCredential::take(&mut given, &types).is_none());
+        assert_eq!(given, headers(&usual));
+        let both = [("x-gateway-key", "gh-1"), ("authorization", "Bearer own")];
+        let mut given = headers(&both);
+        assert!(ClientCredential::take(&mut given, &[]).is_none());
+        assert_eq!(given, headers(&both));
+        // Only the gateway's key: an ordinary call.
+        let mut given = headers(&[("x-gateway-key", "gh-1")]);
+        assert!(ClientCredential::take(&mut given, &types).is_none());
+        assert_eq!(given, headers(&usual));
+    }
+}

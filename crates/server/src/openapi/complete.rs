@@ -1,0 +1,75 @@
+//! Completes the generated OpenAPI document: unique operation ids, descriptions with scopes, the errors that every route
+//! can answer with, and examples.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{errors, request_examples, sample};
+
+/// Completes the document in place.
+pub fn complete(document: &mut Value) {
+    errors::add_schemas(document);
+    let components = document["components"]["schemas"].clone();
+    let repeated = repeated_ids(document);
+    let Some(paths) = document["paths"].as_object_mut() else { return };
+    for (path, item) in paths {
+        for (method, operation) in item.as_object_mut().into_iter().flatten() {
+            let place = format!("{} {path}", method.to_uppercase());
+            name(operation, &repeated);
+            describe(operation);
+            errors::add(operation, path);
+            add_request_example(operation, &place);
+            add_response_examples(operation, &components);
+        }
+    }
+}
+
+/// The operation ids that several operations have.
+fn repeated_ids(document: &Value) -> Vec<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for item in document["paths"].as_object().into_iter().flat_map(Map::values) {
+        for operation in item.as_object().into_iter().flat_map(Map::values) {
+            *counts.entry(operation["operationId"].as_str().unwrap_or_default()).or_default() += 1;
+        }
+    }
+    counts.into_iter().filter(|(_, count)| *count > 1).map(|(id, _)| id.to_owned()).collect()
+}
+
+/// Adds the tag to an operation id that is not unique: `list` of `aliases` becomes `list_aliases`.
+fn name(operation: &mut Value, repeated: &[String]) {
+    let id = operation["operationId"].as_str().unwrap_or_default();
+    if repeated.iter().any(|other| other == id) {
+        let tag = operation["tags"][0].as_str().unwrap_or_default().replace('-', "_");
+        operation["operationId"] = format!("{id}_{tag}").into();
+    }
+}
+
+/// Adds the required scope to the description; the summary is the description of operations without one.
+fn describe(operation: &mut Value) {
+    let own = operation["description"].as_str().or_else(|| operation["summary"].as_str());
+    let own = own.unwrap_or_default().to_owned();
+    let scope = operation["security"][0]["bearer"][0].as_str();
+    let access = match scope {
+        Some(scope) => format!("Requires the scope `{scope}`."),
+        None => "Requires no credential.".to_owned(),
+    };
+    operation["description"] = format!("{own}\n\n{access}").into();
+}
+
+fn add_request_example(operation: &mut Value, place: &str) {
+    let Some(content) = operation.pointer_mut("/requestBody/content/application~1json") else { return };
+    if let Some(example) = request_examples::find(place) {
+        content["example"] = example;
+    }
+}
+
+/// Adds an example of each documented answer, made from its schema.
+fn add_response_examples(operation: &mut Value, components: &Value) {
+    for response in operation["responses"].as_object_mut().into_iter().flat_map(|map| map.values_mut()) {
+        let Some(content) = response.pointer_mut("/content/application~1json") else { continue };
+        if content.get("example").is_none() && content.get("schema").is_some() {
+            content["example"] = sample::of(&content["schema"], components);
+        }
+    }
+}
