@@ -73,19 +73,17 @@ async fn search_in(arrival: &Arrival, prepared: &Prepared, ticket: &mut Ticket) 
         Eligibility::Off => return Ok(Found::Miss(None)),
         Eligibility::Excluded { reason, layers, wants_details } => {
             let details = wants_details.then(|| CacheDetails::without_key(reason, layers.as_str()));
-            ticket.cache = CacheUse { status: CacheStatus::Bypass, details: details.map(Box::new) };
-            count(ticket);
-            return Ok(Found::Miss(None));
+            return Ok(bypass(details, ticket));
         }
         Eligibility::Cacheable(request) => request,
     };
-    let exact = match ticket.gateway().response_cache.clone().filter(|_| request.exact) {
-        Some(cache) => Some((request.key(call, ticket.gateway()).await?, cache)),
-        None => None,
+    let key = match request.exact {
+        true => Some(request.key(call, ticket.gateway()).await?),
+        false => None,
     };
     let semantic = SemanticCall::of(arrival, call, &request, &ticket.context);
-    let key = exact.as_ref().map(|(key, _)| *key);
-    let exact = exact.map(|(key, cache)| ExactEntry::new(cache, key));
+    let cache = ticket.gateway().response_cache.clone();
+    let exact = key.zip(cache).map(|(key, cache)| ExactEntry::new(cache, key));
     let mut storing = Storing { exact, semantic: semantic.clone() };
     if !request.reads {
         ticket.cache =
@@ -111,17 +109,22 @@ async fn search_in(arrival: &Arrival, prepared: &Prepared, ticket: &mut Ticket) 
     if let Some(replayed) = replayed(answer, call, ticket).await? {
         return Ok(Found::Hit(replayed));
     }
-    let draw = arrival.request_id.number();
-    match similar(semantic.as_ref(), draw, call, ticket).await? {
-        Similar::None => {
-            record_miss(ticket);
-            Ok(Found::Miss(Some(recorder(storing, request, ticket))))
-        }
-        Similar::Served(answer) => Ok(Found::Hit(answer)),
-        Similar::Rechecked(answer) => {
-            Ok(Found::Recheck(Box::new(answer), recorder(storing, request, ticket)))
-        }
+    let found = similar(semantic.as_ref(), arrival.request_id.number(), call, ticket).await?;
+    if let Similar::None = found {
+        record_miss(ticket);
     }
+    Ok(match found {
+        Similar::None => Found::Miss(Some(recorder(storing, request, ticket))),
+        Similar::Served(answer) => Found::Hit(answer),
+        Similar::Rechecked(answer) => Found::Recheck(Box::new(answer), recorder(storing, request, ticket)),
+    })
+}
+
+/// Records that the cache is not searched for a call, and that its answer is not added.
+fn bypass(details: Option<CacheDetails>, ticket: &mut Ticket) -> Found {
+    ticket.cache = CacheUse { status: CacheStatus::Bypass, details: details.map(Box::new) };
+    count(ticket);
+    Found::Miss(None)
 }
 
 /// Decides a call whose hit is compared with a new answer: `spare` is the cached one. It is served if the call is not
