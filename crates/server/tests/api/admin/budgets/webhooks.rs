@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::secret::Secret;
 use pipeline::budgets::alerts;
-use pipeline::services::webhooks::Webhooks;
+use pipeline::services::webhooks::{WebhookEvent, Webhooks};
 use serde_json::{Value, json};
 use store::StoreError;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -217,14 +217,17 @@ async fn removed_and_failing_receivers_are_given_up() {
         let receiver = Receiver::start(&app, &[410]).await;
         hook(&app, &receiver).await;
         let webhooks = sender(&app);
-        webhooks.send("test.event", &json!({"a": 1})).await.unwrap();
+        webhooks
+            .send(WebhookEvent::BudgetThreshold, app.gateway.clock.now(), &json!({"a": 1}))
+            .await
+            .unwrap();
         assert_eq!(webhooks.deliver().await.unwrap(), 1);
         app.clock.advance(Duration::from_secs(7200));
         assert_eq!(webhooks.deliver().await.unwrap(), 0);
         assert_eq!(receiver.received()[0].json()["data"], json!({"a": 1}));
 
         *receiver.statuses.lock().unwrap() = vec![503; 100];
-        webhooks.send("test.event", &json!({})).await.unwrap();
+        webhooks.send(WebhookEvent::BudgetThreshold, app.gateway.clock.now(), &json!({})).await.unwrap();
         let mut attempts = 0;
         for _ in 0..40 {
             attempts += webhooks.deliver().await.unwrap();
@@ -241,7 +244,7 @@ async fn a_removed_receiver_gets_no_more_webhooks() {
         let receiver = Receiver::start(&app, &[503]).await;
         hook(&app, &receiver).await;
         let webhooks = sender(&app);
-        webhooks.send("test.event", &json!({})).await.unwrap();
+        webhooks.send(WebhookEvent::BudgetThreshold, app.gateway.clock.now(), &json!({})).await.unwrap();
         assert_eq!(webhooks.deliver().await.unwrap(), 1);
         let other = Receiver::start(&app, &[503]).await;
         hook_again(&app, json!(other.url)).await;
@@ -276,7 +279,7 @@ async fn a_webhook_may_not_point_inside() {
         let body = json!({"webhook_url": format!("https://localhost:{port}/hook")});
         app.put(format!("{BUDGETS}/settings"), body).send().await.expect_status(200);
         let webhooks = sender(&app);
-        webhooks.send("test.event", &json!({})).await.unwrap();
+        webhooks.send(WebhookEvent::BudgetThreshold, app.gateway.clock.now(), &json!({})).await.unwrap();
         assert_eq!(webhooks.deliver().await.unwrap(), 1);
         assert!(receiver.received().is_empty());
     })
