@@ -4,6 +4,7 @@ mod client;
 mod code;
 mod gateway;
 mod provider;
+mod token_rejection;
 
 use std::num::NonZeroU16;
 use std::time::Duration;
@@ -12,6 +13,7 @@ pub use client::*;
 pub use code::FaultCode;
 pub use gateway::*;
 pub use provider::*;
+pub use token_rejection::TokenRejection;
 
 /// The `error.type` in error responses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -70,6 +72,7 @@ pub enum KeyRejection {
     Unknown,
     Deactivated,
     Expired,
+    Token(TokenRejection),
 }
 
 impl KeyRejection {
@@ -78,6 +81,7 @@ impl KeyRejection {
             Self::Unknown => "unknown key",
             Self::Deactivated => "deactivated key",
             Self::Expired => "expired key",
+            Self::Token(rejection) => rejection.as_str(),
         }
     }
 }

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use crate::access::AccessLists;
 use crate::clock::Timestamp;
 use crate::fault::{self, Fault};
+use crate::permission::Permission;
 use crate::resources::auth_key::RateLimits;
 use crate::scope::{Action, Scope};
 use crate::user_path::UserPath;
 
-/// A managed key, compiled for the configuration snapshot.
+/// The rights and limits of a caller other than the master key: of a managed key, compiled for the configuration snapshot,
+/// of a user, or of the subject of a token. Users and subjects have an id of their own and no value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct KeyFacts {
     pub id: Arc<str>,
@@ -36,43 +38,128 @@ pub enum Principal {
     Master,
     /// A managed key.
     Key(Arc<KeyFacts>),
+    /// A dashboard session, or the access token of a login.
+    Session(Arc<SessionFacts>),
+    /// A token of a configured issuer.
+    Token(Arc<TokenFacts>),
+}
+
+/// A session that was found valid.
+#[derive(Clone, Debug)]
+pub struct SessionFacts {
+    /// SHA-256 of the cookie or access token.
+    pub digest: [u8; 32],
+    /// The login or exchange that the session comes from.
+    pub family: Arc<str>,
+    pub holder: SessionHolder,
+    pub expires_at: Timestamp,
+}
+
+/// The identity that opened a session.
+#[derive(Clone, Debug)]
+pub enum SessionHolder {
+    Master,
+    Key(Arc<KeyFacts>),
+    User(Arc<UserFacts>),
+}
+
+/// A user, compiled for the configuration snapshot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct UserFacts {
+    pub email: Arc<str>,
+    pub display_name: Arc<str>,
+    pub roles: Vec<String>,
+    pub permissions: Vec<Permission>,
+    /// The rights of the user; `id` is the id of the user.
+    pub grant: Arc<KeyFacts>,
+}
+
+/// A verified token.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TokenFacts {
+    /// SHA-256 of the token.
+    pub digest: [u8; 32],
+    pub issuer: Arc<str>,
+    pub subject: Arc<str>,
+    pub jti: Option<Arc<str>>,
+    pub issued_at: Option<Timestamp>,
+    /// The rights of the subject; `id` is derived from issuer and subject, and `expires_at` is the end of the token.
+    pub grant: Arc<KeyFacts>,
+}
+
+impl SessionHolder {
+    fn key(&self) -> Option<&Arc<KeyFacts>> {
+        match self {
+            Self::Master => None,
+            Self::Key(key) => Some(key),
+            Self::User(user) => Some(&user.grant),
+        }
+    }
 }
 
 impl Principal {
-    /// The managed key, for what only a key has: limits, access lists, a pool.
+    /// The rights and limits of every caller but the master key: lists, rate limits, a pool.
     pub fn key(&self) -> Option<&Arc<KeyFacts>> {
         match self {
             Self::Master => None,
             Self::Key(key) => Some(key),
+            Self::Session(session) => session.holder.key(),
+            Self::Token(token) => Some(&token.grant),
+        }
+    }
+
+    /// The managed key that was sent, or that the session was opened with.
+    pub fn managed_key(&self) -> Option<&Arc<KeyFacts>> {
+        match self {
+            Self::Key(key) => Some(key),
+            Self::Session(session) => match &session.holder {
+                SessionHolder::Key(key) => Some(key),
+                SessionHolder::Master | SessionHolder::User(_) => None,
+            },
+            Self::Master | Self::Token(_) => None,
+        }
+    }
+
+    /// The user that logged in.
+    pub fn user(&self) -> Option<&Arc<UserFacts>> {
+        match self {
+            Self::Session(session) => match &session.holder {
+                SessionHolder::User(user) => Some(user),
+                SessionHolder::Master | SessionHolder::Key(_) => None,
+            },
+            Self::Master | Self::Key(_) | Self::Token(_) => None,
+        }
+    }
+
+    /// The subject of a token.
+    pub fn subject(&self) -> Option<&str> {
+        match self {
+            Self::Token(token) => Some(&token.subject),
+            Self::Master | Self::Key(_) | Self::Session(_) => None,
         }
     }
 
     pub fn scopes(&self) -> &[Scope] {
-        match self {
-            Self::Master => &[Scope::Inference, Scope::Admin(None, Action::Write)],
-            Self::Key(key) => &key.scopes,
+        match self.key() {
+            None => &[Scope::Inference, Scope::Admin(None, Action::Write)],
+            Some(key) => &key.scopes,
         }
     }
 
     /// The user path that the principal is bound to, if any.
     pub fn own_path(&self) -> Option<&UserPath> {
-        match self {
-            Self::Master => None,
-            Self::Key(key) => key.user_path.as_ref(),
-        }
+        self.key()?.user_path.as_ref()
     }
 
     pub fn tenant(&self) -> Option<&Arc<str>> {
-        match self {
-            Self::Master => None,
-            Self::Key(key) => key.tenant_id.as_ref(),
-        }
+        self.key()?.tenant_id.as_ref()
     }
 
     pub fn expires_at(&self) -> Option<Timestamp> {
+        let own = self.key().and_then(|key| key.expires_at);
         match self {
-            Self::Master => None,
-            Self::Key(key) => key.expires_at,
+            Self::Session(session) => Some(own.map_or(session.expires_at, |end| end.min(session.expires_at))),
+            Self::Master | Self::Key(_) | Self::Token(_) => own,
         }
     }
 
@@ -84,7 +171,7 @@ impl Principal {
         if self.may(needed) { Ok(()) } else { Err(fault::insufficient_scope(needed.to_string())) }
     }
 
-    /// The subtree this caller is confined to; `None` for the master key and for keys bound to no path or to the root.
+    /// The subtree this caller is confined to; `None` for the master key and for callers bound to no path or to the root.
     pub fn subtree(&self) -> Option<&UserPath> {
         self.own_path().filter(|path| path.as_str() != "/")
     }
@@ -97,18 +184,17 @@ impl Principal {
         }
     }
 
-    /// The actor written to change records: `master` or the id of the key.
+    /// The actor written to change records: `master`, or the id of the key, of the user or of the subject of a token.
     pub fn actor(&self) -> &str {
-        match self {
-            Self::Master => "master",
-            Self::Key(key) => &key.id,
-        }
+        self.key().map_or("master", |key| &key.id)
     }
 
     pub fn auth_method(&self) -> &'static str {
         match self {
             Self::Master => "master_key",
             Self::Key(_) => "api_key",
+            Self::Session(_) => "session",
+            Self::Token(_) => "token",
         }
     }
 
@@ -126,44 +212,4 @@ impl Principal {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::scope::Area;
-
-    #[test]
-    fn the_master_key_has_every_scope_and_no_path() {
-        let master = Principal::Master;
-        for action in [Action::Read, Action::Write] {
-            let areas = Area::ALL.iter().map(|area| Scope::Admin(Some(*area), action));
-            for scope in areas.chain([Scope::Admin(None, action), Scope::Inference]) {
-                assert!(master.may(scope), "{scope}");
-            }
-        }
-        assert_eq!((master.own_path(), master.tenant(), master.expires_at()), (None, None, None));
-        assert_eq!((master.actor(), master.auth_method()), ("master", "master_key"));
-    }
-
-    #[test]
-    fn a_key_brings_its_own_scopes_path_and_tenant() {
-        let path = UserPath::parse("/team").unwrap();
-        let key = Principal::Key(Arc::new(KeyFacts {
-            id: "k1".into(),
-            name: "one".into(),
-            description: "".into(),
-            digest: [0; 32],
-            scopes: vec![Scope::Admin(Some(Area::Usage), Action::Read)],
-            user_path: Some(path.clone()),
-            tenant_id: Some("t".into()),
-            lists: AccessLists::default(),
-            provider_pool: None,
-            rate_limits: RateLimits::default(),
-            expires_at: Some(Timestamp(7)),
-            active: true,
-        }));
-        assert!(key.may(Scope::Admin(Some(Area::Usage), Action::Read)));
-        assert!(!key.may(Scope::Admin(Some(Area::Usage), Action::Write)) && !key.may(Scope::Inference));
-        assert_eq!((key.own_path(), key.subtree()), (Some(&path), Some(&path)));
-        assert_eq!((key.tenant().map(|tenant| &**tenant), key.expires_at()), (Some("t"), Some(Timestamp(7))));
-        assert_eq!((key.actor(), key.auth_method()), ("k1", "api_key"));
-    }
-}
+mod tests;

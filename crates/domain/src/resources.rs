@@ -10,6 +10,8 @@ pub mod model_override;
 pub mod model_price;
 pub mod pool;
 pub mod provider;
+pub mod role;
+pub mod user;
 pub mod setting_values;
 pub mod workflow;
 

@@ -8,6 +8,7 @@ mod edition;
 mod expand;
 mod fault;
 mod file;
+mod identity;
 mod json_value;
 pub mod key_strength;
 #[cfg(test)]
@@ -55,6 +56,8 @@ pub struct Setting {
     /// Description of valid values, as a noun: "a whole number".
     pub kind: &'static str,
     pub secret: bool,
+    /// Whether the value is a list of maps in YAML, and JSON elsewhere.
+    pub structured: bool,
 }
 
 /// A section of the YAML file.
@@ -215,6 +218,7 @@ fn check_together(settings: &Settings, faults: &mut Vec<SettingsFault>) {
         let message = "is needed because webhooks.url (WEBHOOKS_URL) is set";
         faults.push(SettingsFault::new("webhooks.secret (WEBHOOKS_SECRET)", message));
     }
+    faults.extend(identity::faults(settings));
     let server = &settings.server;
     if let Some(weakness) = server.master_key.as_ref().and_then(key_strength::weakness)
         && !is_loopback(&server.host)

@@ -9,3 +9,4 @@ pub mod ownership;
 pub mod previous;
 pub mod receive;
 pub mod response_headers;
+pub mod session_cookie;

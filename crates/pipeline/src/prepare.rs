@@ -57,7 +57,7 @@ where
     B::Error: std::fmt::Display,
 {
     let snapshot = ticket.context.snapshot().clone();
-    let principal = authenticate::authenticate_call(&snapshot, arrival)?;
+    let principal = authenticate::authenticate_or_learn(gateway, &snapshot, arrival).await?;
     let user_path = ticket.identify(&principal, arrival)?;
     principal.require(Scope::Inference)?;
     let body = receive::receive(body, &arrival.headers, gateway).await?;

@@ -2,6 +2,7 @@
 
 mod configured;
 mod discovery;
+mod identities;
 mod proposal;
 mod reconfigure;
 mod routes;
@@ -22,6 +23,7 @@ use domain::resources::provider::{Provider, ProviderSource};
 use domain::resources::setting_values::SettingValues;
 use domain::resources::workflow::Workflow;
 use domain::secret::Secret;
+use identity::token_issuer::TokenIssuer;
 use store::{Change, Store, StoreError};
 
 use crate::budgets::{self, Rules};
@@ -36,7 +38,7 @@ use crate::snapshot::guardrails::Guardrails;
 use crate::snapshot::keys::Keys;
 use crate::snapshot::section;
 use crate::snapshot::workflows::Workflows;
-use sections::{AuthKeys, BudgetSections, Compilation, RouteSections, WorkflowSections};
+use sections::{AuthKeys, BudgetSections, Compilation, IdentitySections, RouteSections, WorkflowSections};
 
 pub use configured::ConfiguredDocument;
 pub use proposal::ProposedDocuments;
@@ -55,6 +57,8 @@ pub struct StaticConfig {
     pub budgets: Vec<Budget>,
     /// Other documents of the configuration file.
     pub documents: Vec<ConfiguredDocument>,
+    /// Issuers whose tokens are accepted.
+    pub token_issuers: Vec<TokenIssuer>,
     /// Secrets that are masked in all stored text, in addition to provider credentials.
     pub secrets: Vec<Secret>,
 }
@@ -114,8 +118,19 @@ impl Refresher {
         self.log_overridden(&routes);
         let (guardrails, workflows, errors) = self.workflows(None).await?;
         document_errors.replace_kinds(WorkflowSections::KINDS, errors);
+        let (identities, errors) = self.load_identities().await?;
+        document_errors.replace_kinds(IdentitySections::KINDS, errors);
         let initial = (*self.gateway.snapshot()).clone();
-        self.publish(Snapshot { revision, keys, routes, guardrails, workflows, document_errors, ..initial });
+        self.publish(Snapshot {
+            revision,
+            keys,
+            identities,
+            routes,
+            guardrails,
+            workflows,
+            document_errors,
+            ..initial
+        });
         Ok(())
     }
 
@@ -143,6 +158,12 @@ impl Refresher {
         if changed(&[AuthKey::KIND]) {
             self.refresh_keys(&mut snapshot, &changes).await?;
             // Published at once: a revocation must not wait for routes or budgets that may fail to compile.
+            self.publish(snapshot.clone());
+        }
+        if changed(IdentitySections::KINDS) {
+            let (users, errors) = self.users().await?;
+            snapshot.identities.users = users;
+            snapshot.document_errors.replace_kinds(IdentitySections::KINDS, errors);
             self.publish(snapshot.clone());
         }
         if changed(BudgetSections::KINDS) {
@@ -277,6 +298,9 @@ impl Refresher {
     }
 
     async fn follow(&self) -> Result<(), StoreError> {
+        if self.store.sessions().newest_change().await? != self.gateway.snapshot().identities.sessions.seq {
+            self.refresh_sessions().await?;
+        }
         if self.store.documents().revision().await? <= self.gateway.snapshot().revision {
             return Ok(());
         }

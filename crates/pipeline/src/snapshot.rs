@@ -2,6 +2,7 @@
 
 pub mod document_errors;
 pub mod guardrails;
+pub mod identities;
 pub mod keys;
 pub mod section;
 pub mod workflows;
@@ -13,6 +14,7 @@ use domain::clock::Timestamp;
 use crate::routing::routes::Routes;
 use document_errors::DocumentErrors;
 use guardrails::Guardrails;
+use identities::Identities;
 use keys::Keys;
 use workflows::Workflows;
 
@@ -24,6 +26,8 @@ pub struct Snapshot {
     /// SHA-256 of the master key.
     pub master: [u8; 32],
     pub keys: Keys,
+    /// Sessions, users and tokens.
+    pub identities: Identities,
     pub routes: Arc<Routes>,
     pub guardrails: Arc<Guardrails>,
     pub workflows: Arc<Workflows>,

@@ -2,6 +2,7 @@
 
 pub mod aliases;
 pub mod audit;
+pub mod auth;
 pub mod auth_keys;
 pub mod budgets;
 pub mod cache;
@@ -14,6 +15,7 @@ mod crud;
 pub mod dashboard;
 pub mod explain;
 pub mod guardrails;
+pub mod identity;
 pub mod model_overrides;
 pub mod model_pricing;
 pub mod models;

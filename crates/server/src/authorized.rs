@@ -9,7 +9,7 @@ use domain::fault::{self as faults, Fault};
 use domain::principal::Principal;
 use domain::scope::{Action, Area, Scope};
 use http::request::Parts;
-use pipeline::call::authenticate;
+use pipeline::call::authenticate::{self, Presented};
 use pipeline::snapshot::Snapshot;
 
 use crate::App;
@@ -36,11 +36,10 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Authorized<N> {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        let snapshot = app.gateway.snapshot();
-        let now = app.gateway.clock.now();
-        let principal = authenticate::authenticate(&snapshot, &parts.headers, parts.uri.query(), now, None)?;
-        app.gateway.key_uses.note(&principal, now);
-        N::SCOPE.map_or(Ok(()), |scope| principal.require(scope))?;
+        let (principal, snapshot) = authenticate(parts, app).await?;
+        if let Some(scope) = N::SCOPE {
+            principal.require(scope)?;
+        }
         // Checked after authentication, so that unauthenticated callers learn nothing about the edition.
         gate(N::CAPABILITY, &app.gateway.capabilities)?;
         if N::GLOBAL {
@@ -49,6 +48,26 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Authorized<N> {
         known_query::check(parts)?;
         Ok(Self { principal, snapshot, needs: PhantomData })
     }
+}
+
+/// Authenticates a request against the current snapshot.
+pub async fn authenticate(parts: &Parts, app: &App) -> Result<(Principal, Arc<Snapshot>), Fault> {
+    let (snapshot, at) = (app.gateway.snapshot(), app.gateway.clock.now());
+    let presented = Presented {
+        method: parts.method.as_str(),
+        headers: &parts.headers,
+        query: parts.uri.query(),
+        at,
+        request_id: None,
+    };
+    let principal = match authenticate::authenticate(&snapshot, presented) {
+        Err(fault) if authenticate::learn_token_key(&app.gateway, presented, &fault).await => {
+            authenticate::authenticate(&snapshot, presented)
+        }
+        authenticated => authenticated,
+    }?;
+    app.gateway.key_uses.note(&principal, at);
+    Ok((principal, snapshot))
 }
 
 fn gate(needed: Option<Capability>, capabilities: &Capabilities) -> Result<(), Fault> {
@@ -129,7 +148,7 @@ areas!(
     NoActions: Audit, AuthKeys, Cache, Console, Dashboard, Explain, Usage;
     Writes: Aliases, CliTools, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers,
         Settings, Workflows;
-    AllActions: Changes, Config, Metrics, Runtime, Webhooks;
+    AllActions: Changes, Config, Metrics, Runtime, Tokens, Webhooks;
 );
 
 /// The budgets area, which needs a capability of the edition.
@@ -139,6 +158,32 @@ impl InArea for Budgets {
     const AREA: Area = Area::Budgets;
     const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
     const GLOBAL: Global = Global::NoActions;
+}
+
+/// The identity area: users and roles of the whole installation.
+pub struct Identity;
+
+impl InArea for Identity {
+    const AREA: Area = Area::Identity;
+    const CAPABILITY: Option<Capability> = Some(Capability::Identity);
+    const GLOBAL: Global = Global::AllActions;
+}
+
+/// Admits everybody to login routes if the edition has the capability identity. Without it, only an authenticated caller
+/// learns that it is missing.
+pub struct LoginAllowed;
+
+impl FromRequestParts<Arc<App>> for LoginAllowed {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        if !app.gateway.capabilities.has(Capability::Identity) {
+            authenticate(parts, app).await?;
+            gate(Some(Capability::Identity), &app.gateway.capabilities)?;
+        }
+        known_query::check(parts)?;
+        Ok(Self)
+    }
 }
 
 #[cfg(test)]

@@ -26,8 +26,21 @@ pub fn resolve(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     client
 }
 
-fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
-    trusted.iter().any(|network| network.contains(&address))
+/// Whether an address is that of a trusted proxy.
+pub fn is_trusted(address: IpAddr, trusted: &[IpNet]) -> bool {
+    !trusted.is_empty() && trusted.iter().any(|network| network.contains(&address.to_canonical()))
+}
+
+/// Whether the client uses TLS, as the nearest proxy reports. Only to be asked behind a trusted proxy.
+pub fn is_tls(headers: &HeaderMap) -> bool {
+    let last = |name: &str| {
+        let value = headers.get_all(name).iter().next_back()?.to_str().ok()?;
+        value.rsplit(',').next().map(str::trim)
+    };
+    if let Some(scheme) = last("x-forwarded-proto") {
+        return scheme.eq_ignore_ascii_case("https");
+    }
+    last(FORWARDED).and_then(|element| parameter(element, "proto")).is_some_and(|scheme| scheme == "https")
 }
 
 /// Returns the forwarded addresses in the order in which they were added. `Forwarded` is read only without
@@ -40,14 +53,14 @@ fn hops(headers: &HeaderMap) -> Vec<String> {
     if headers.contains_key(X_FORWARDED_FOR) {
         return elements(X_FORWARDED_FOR);
     }
-    elements(FORWARDED).iter().map(|element| forwarded_for(element).unwrap_or_default()).collect()
+    elements(FORWARDED).iter().map(|element| parameter(element, "for").unwrap_or_default()).collect()
 }
 
-/// The `for` parameter of one element of `Forwarded`.
-fn forwarded_for(element: &str) -> Option<String> {
+/// A parameter of one element of `Forwarded`.
+fn parameter(element: &str, wanted: &str) -> Option<String> {
     element.split(';').find_map(|pair| {
         let (name, value) = pair.split_once('=')?;
-        name.trim().eq_ignore_ascii_case("for").then(|| value.trim().trim_matches('"').to_owned())
+        name.trim().eq_ignore_ascii_case(wanted).then(|| value.trim().trim_matches('"').to_owned())
     })
 }
 
@@ -102,5 +115,25 @@ mod tests {
         check("10.0.0.1", &[(FORWARDED, "for=_hidden, for=10.4.4.4")], "10.4.4.4");
         check("10.0.0.1", &[(FORWARDED, "for=1.2.3.4"), (X_FORWARDED_FOR, "198.51.100.1")], "198.51.100.1");
         check("203.0.113.9", &[(FORWARDED, "for=198.51.100.1")], "203.0.113.9");
+    }
+
+    #[test]
+    fn tls_is_what_the_nearest_proxy_reports() {
+        for (pairs, expected) in [
+            (&[][..], false),
+            (&[("x-forwarded-proto", "https")], true),
+            (&[("x-forwarded-proto", "HTTPS")], true),
+            (&[("x-forwarded-proto", "https, http")], false),
+            (&[("x-forwarded-proto", "https"), ("x-forwarded-proto", "http")], false),
+            (&[(FORWARDED, "for=1.2.3.4;proto=https")], true),
+            (&[(FORWARDED, "proto=https, for=10.0.0.1;proto=http")], false),
+            (&[("x-forwarded-proto", "http"), (FORWARDED, "proto=https")], false),
+        ] {
+            let mut headers = HeaderMap::new();
+            for (name, value) in pairs {
+                headers.append(*name, http::HeaderValue::from_static(value));
+            }
+            assert_eq!(is_tls(&headers), expected, "{pairs:?}");
+        }
     }
 }

@@ -61,8 +61,9 @@ impl HttpService {
             return stamp(preflight.map(Outgoing::Framework), &request_id);
         }
         let trusted = &self.app.config.trusted_proxies;
+        let behind_proxy = client_ip.is_some_and(|peer| client_address::is_trusted(peer, trusted));
         let client_ip = client_ip.map(|peer| client_address::resolve(peer, request.headers(), trusted));
-        let context = RequestContext { request_id: request_id.clone(), client_ip, slot };
+        let context = RequestContext { request_id: request_id.clone(), client_ip, behind_proxy, slot };
         // Unwind safety is asserted because the request's state is dropped together with the panicked future.
         let served = AssertUnwindSafe(self.serve(request, context)).catch_unwind().await;
         let mut response = served.unwrap_or_else(|_| {

@@ -16,6 +16,7 @@ mod http2;
 mod http_service;
 mod inference;
 mod known_query;
+mod logins;
 mod nearest;
 mod openapi;
 mod path;
@@ -37,13 +38,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use domain::capability::Capability;
 use domain::clock::Timestamp;
+use identity::oidc::OidcProvider;
 use ipnet::IpNet;
 use pipeline::gateway::Gateway;
 use pipeline::refresh::Refresher;
 
 pub use accept::{ListenConfig, serve};
 pub use admin::config::{FileResources, schema as config_schema};
+pub use admin::identity::create_first_admin;
 pub use http_service::HttpService;
 pub use runtime_settings::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
 pub use router::{document, published_document, routes};
@@ -62,6 +66,7 @@ pub struct App {
     recalculating: Arc<tokio::sync::Mutex<()>>,
     /// Held while the configuration files of a tool are written.
     configuring_tools: Arc<tokio::sync::Mutex<()>>,
+    logins: logins::Logins,
     draining: AtomicBool,
     /// The result of the last disk probe of `/ready`, and its time.
     disk_space: tokio::sync::Mutex<Option<(Duration, dependencies::DiskSpace)>>,
@@ -94,6 +99,21 @@ pub struct Config {
     pub ready_needs_provider: bool,
     /// Time that `/ready`, `/metrics` and the runtime status wait for storage and for the disks.
     pub probe_timeout: Duration,
+    pub identity: IdentityConfig,
+}
+
+/// How users log in.
+#[derive(Clone, Debug, Default)]
+pub struct IdentityConfig {
+    /// Whether a first administrator is configured.
+    pub has_first_admin: bool,
+    pub oidc_providers: Vec<Arc<OidcProvider>>,
+}
+
+impl IdentityConfig {
+    fn is_configured(&self) -> bool {
+        self.has_first_admin || !self.oidc_providers.is_empty()
+    }
 }
 
 /// The settings of `/admin/api/v1/cli-tools`.
@@ -123,6 +143,7 @@ impl Default for Config {
             ready_needs_provider: false,
             // Load balancers commonly give a probe one second.
             probe_timeout: Duration::from_millis(300),
+            identity: IdentityConfig::default(),
         }
     }
 }
@@ -143,6 +164,7 @@ impl App {
             naming: Default::default(),
             recalculating: Default::default(),
             configuring_tools: Default::default(),
+            logins: Default::default(),
             draining: AtomicBool::new(false),
             disk_space: Default::default(),
             started,
@@ -156,6 +178,11 @@ impl App {
         self.draining.store(true, Ordering::Relaxed);
         self.gateway.console.close();
         self.gateway.audit.close();
+    }
+
+    /// Whether users can log in: the edition has the capability, and a way is configured.
+    fn has_identity(&self) -> bool {
+        self.gateway.capabilities.has(Capability::Identity) && self.config.identity.is_configured()
     }
 
     pub fn is_draining(&self) -> bool {

@@ -18,6 +18,8 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 pub struct RequestContext {
     pub request_id: RequestId,
     pub client_ip: Option<IpAddr>,
+    /// Whether the peer is one of `TRUSTED_PROXIES`, so that its forwarding headers are true.
+    pub behind_proxy: bool,
     /// The connection's slot. A handler that takes the connection over (WebSocket) keeps it.
     pub slot: Option<Arc<ConnectionSlot>>,
 }

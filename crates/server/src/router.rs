@@ -15,8 +15,8 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, audit, auth_keys, budgets, cache, changes, cli_tools, combos, config, console, dashboard, explain,
-    guardrails, model_overrides, model_pricing, pools, providers, recalculation, runtime, settings, unpriced,
+    self, aliases, audit, auth, auth_keys, budgets, cache, changes, cli_tools, combos, config, console, dashboard, explain,
+    guardrails, identity, model_overrides, model_pricing, pools, providers, recalculation, runtime, settings, unpriced,
     usage, webhooks, workflows,
 };
 use crate::inference::{
@@ -122,6 +122,22 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(audit::stream))
         .routes(routes!(audit::read))
         .routes(routes!(audit::conversation))
+        .routes(routes!(dashboard::config))
+        .routes(routes!(auth::me::me))
+        .routes(routes!(auth::session::create))
+        .routes(routes!(auth::logout::create))
+        .routes(routes!(auth::login::create))
+        .routes(routes!(auth::refresh::create))
+        .routes(routes!(auth::tokens::revoke))
+        .routes(routes!(auth::oidc::callback::read, auth::oidc::callback::create))
+        .routes(routes!(auth::oidc::start))
+        .routes(routes!(identity::users::list, identity::users::create))
+        .routes(routes!(identity::users::read, identity::users::replace, identity::users::delete))
+        .routes(routes!(identity::user_roles::read, identity::user_roles::replace))
+        .routes(routes!(identity::roles::list, identity::roles::create))
+        .routes(routes!(identity::roles::permissions))
+        .routes(routes!(identity::roles::read, identity::roles::replace, identity::roles::delete))
+        .routes(routes!(identity::providers::list))
         .routes(routes!(changes::list))
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))

@@ -1,5 +1,5 @@
 //! Storage; the only crate with SQL. Documents with history, the journal for exact accounting, the usage ledger, the
-//! audit log, stored Responses, idempotency keys and the entries of the semantic cache.
+//! audit log, stored Responses, idempotency keys, sessions and the entries of the semantic cache.
 
 pub mod audit;
 pub mod backup;
@@ -15,6 +15,7 @@ mod migrations;
 mod outbox;
 pub mod responses;
 pub mod seal;
+pub mod sessions;
 mod semantic_checks;
 pub mod semantic_entries;
 mod stamp;
@@ -31,6 +32,7 @@ use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::Resource;
 use domain::secret::Secret;
+use sha2::{Digest as _, Sha256};
 
 use crate::database::Database;
 use crate::documents::key::DEFAULT_TENANT;
@@ -56,6 +58,7 @@ pub use crate::ledger::{
 pub use crate::outbox::{Alert, Delivery, Message, Outbox, OutboxEntry};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
+pub use crate::sessions::{RefreshOutcome, RevokedBy, Sessions, TokenRevocation};
 pub use crate::semantic_checks::{SemanticChecks, bucket as semantic_bucket};
 pub use crate::semantic_entries::{SemanticCursor, SemanticEntries, SemanticRow};
 pub use crate::stamp::Stamp;
@@ -116,8 +119,11 @@ struct Inner {
     ledger: Ledger,
     outbox: Outbox,
     responses: Responses,
+    sessions: Sessions,
     idempotency: Idempotency,
     semantic_entries: SemanticEntries,
+    /// Keys for other purposes are derived from it; it is not the key that seals secrets.
+    root_key: [u8; 32],
 }
 
 impl Store {
@@ -139,6 +145,7 @@ impl Store {
         let database = Database::open(&config.backend, config.operation_timeout).await?;
         migrations::run(&database, clock.now()).await?;
         let audit = Audit::new(database.clone(), &config.sealing_key);
+        let root_key = derived_key(&config.sealing_key, "root");
         let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
         let documents = Documents::new(database.clone(), sealer, clock.clone(), DEFAULT_TENANT);
         let ledger = Ledger::new(database.clone());
@@ -146,6 +153,7 @@ impl Store {
         let responses = Responses::new(database.clone(), clock.clone());
         let idempotency = Idempotency::new(database.clone(), clock.clone());
         let semantic_entries = SemanticEntries::new(database.clone(), clock);
+        let sessions = Sessions::new(database.clone());
         let file = match config.backend {
             Backend::Sqlite { path } => Some(path),
             Backend::Postgres { .. } => None,
@@ -160,6 +168,8 @@ impl Store {
             responses,
             idempotency,
             semantic_entries,
+            sessions,
+            root_key,
         };
         Ok(Self(Arc::new(inner)))
     }
@@ -213,6 +223,15 @@ impl Store {
         &self.0.responses
     }
 
+    /// A key for one purpose, the same for all processes on this database.
+    pub fn derived_key(&self, purpose: &str) -> [u8; 32] {
+        derived_key(&self.0.root_key, purpose)
+    }
+
+    pub fn sessions(&self) -> &Sessions {
+        &self.0.sessions
+    }
+
     /// Shared by all clones of this store; `run` has to be called once.
     pub fn idempotency(&self) -> &Idempotency {
         &self.0.idempotency
@@ -226,4 +245,13 @@ impl Store {
     pub(crate) fn database(&self) -> &Database {
         &self.0.database
     }
+}
+
+/// Derives a key that does not reveal the one it is made from.
+fn derived_key(key: &[u8; 32], purpose: &str) -> [u8; 32] {
+    let mut hash = Sha256::new();
+    hash.update(b"gatehouse derived key v1\n");
+    hash.update(key);
+    hash.update(purpose.as_bytes());
+    hash.finalize().into()
 }

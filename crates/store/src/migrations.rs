@@ -28,6 +28,7 @@ const MIGRATIONS: &[Migration] = &[
     ("response_cache", include_str!("migrations/0013_response_cache.sql")),
     ("semantic_cache", include_str!("migrations/0014_semantic_cache.sql")),
     ("prompt_cache_savings", include_str!("migrations/0015_prompt_cache_savings.sql")),
+    ("sessions", include_str!("migrations/0016_sessions.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.

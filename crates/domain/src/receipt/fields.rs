@@ -52,7 +52,7 @@ macro_rules! receipt_fields {
             provider_id: String = 10 [column NotNull provider_id] [audit] [log];
             /// The user path that the call is assigned to.
             user_path: String = 11 [opening] [label NotNull user_path max 500] [log] [entry];
-            /// The managed key of the caller; none for the master key.
+            /// The key, the user or the token's subject that made the call; none for the master key.
             auth_key_id: Option<String> = 12 [opening] [label NotNull auth_key_id max 200] [log] [entry];
             /// The tenant of the caller.
             tenant_id: Option<String> = 13 [opening] [label Nullable tenant_id max 200] [log] [entry];
@@ -61,7 +61,7 @@ macro_rules! receipt_fields {
             /// The agent run that the call belongs to (`X-Run-Id`).
             run_id: Option<String> = 15 [opening] [column Nullable run max 200]
                 [log #[serde(skip_serializing_if = "Option::is_none")]];
-            /// `master_key` or `api_key`; empty when the caller was not authenticated.
+            /// `master_key`, `api_key`, `session` or `token`; empty when the caller was not authenticated.
             auth_method: String = 16;
             /// The address of the client.
             client_ip: String = 17 [detail] [audit] [entry];
@@ -119,6 +119,10 @@ macro_rules! receipt_fields {
             cache_miss: bool = 43 [column NotNull cache_miss] [log];
             /// The cost that the provider's prompt cache saved; none if it was not used, or if its model has no price.
             prompt_cache_savings: Option<$crate::money::Nanos> = 44 [column Nullable prompt_cache_savings];
+            /// The subject of the token that the caller sent.
+            subject: Option<String> = 45 [detail] [audit]
+                [log #[serde(skip_serializing_if = "Option::is_none")]]
+                [entry #[serde(skip_serializing_if = "Option::is_none")]];
         }
     };
 }

@@ -282,7 +282,24 @@ pub fn digest(raw: &str) -> [u8; 32] {
 }
 
 pub fn hex_digest(raw: &str) -> String {
-    digest(raw).iter().map(|byte| format!("{byte:02x}")).collect()
+    digest_hex(&digest(raw))
+}
+
+/// A digest as 64 hex digits.
+pub fn digest_hex(digest: &[u8; 32]) -> String {
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Reads a digest from 64 hex digits.
+pub fn parse_digest(text: &str) -> Option<[u8; 32]> {
+    let mut digest = [0u8; 32];
+    if text.len() != 64 || !text.is_ascii() {
+        return None;
+    }
+    for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
+    }
+    Some(digest)
 }
 
 pub fn redact(raw: &str) -> String {

@@ -68,6 +68,7 @@ macro_rules! declare {
                 doc: concat!($($doc),+),
                 kind: <$type as Value>::KIND,
                 secret: <$type as Value>::SECRET,
+                structured: <$type as Value>::STRUCTURED,
             },
         )+)+];
     };

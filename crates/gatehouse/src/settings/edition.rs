@@ -5,8 +5,13 @@ use domain::capability::{Capabilities, Capability, Edition};
 use super::{Settings, SettingsFault};
 
 /// Settings that need a capability.
-const GATED: [(&str, Capability); 2] =
-    [("BUDGETS", Capability::AdvancedBudgets), ("BUDGETS_FAIL", Capability::AdvancedBudgets)];
+const GATED: [(&str, Capability); 5] = [
+    ("BUDGETS", Capability::AdvancedBudgets),
+    ("BUDGETS_FAIL", Capability::AdvancedBudgets),
+    ("IDENTITY_ADMIN_EMAIL", Capability::Identity),
+    ("IDENTITY_ADMIN_PASSWORD", Capability::Identity),
+    ("OIDC_PROVIDERS", Capability::Identity),
+];
 
 impl Settings {
     pub fn capabilities(&self) -> Result<Capabilities, SettingsFault> {

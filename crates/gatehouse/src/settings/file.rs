@@ -152,7 +152,11 @@ impl Walk<'_> {
             return;
         };
         let is_list = setting.kind == <Vec<String> as super::value::Value>::KIND;
-        if let Some(given) = self.given(setting.path, entry.value, is_list) {
+        let given = match setting.structured {
+            true => self.structured(setting.path, entry.value),
+            false => self.given(setting.path, entry.value, is_list),
+        };
+        if let Some(given) = given {
             self.contents.values.insert(setting.path, given);
         }
     }
@@ -243,6 +247,19 @@ impl Walk<'_> {
         };
         match expand(&raw, self.environment) {
             Ok(text) => Some(Given { text: text.trim().to_owned(), raw, file: self.file.to_owned(), place }),
+            Err(message) => self.fault(path, &message, place),
+        }
+    }
+
+    /// The value of a node with parts, as JSON. Its scalars are text.
+    fn structured(&mut self, path: &str, node: Node) -> Option<Given> {
+        let place = node.place;
+        if node.content == Content::Null {
+            return None;
+        }
+        let raw = node.json(&mut |text| Ok(text.to_owned())).ok()?.to_string();
+        match node.json(&mut |text| expand(text, self.environment)) {
+            Ok(json) => Some(Given { text: json.to_string(), raw, file: self.file.to_owned(), place }),
             Err(message) => self.fault(path, &message, place),
         }
     }

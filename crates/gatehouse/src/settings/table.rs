@@ -10,12 +10,13 @@ use server::FileResources;
 
 use super::cache::{CacheScope, PromptCacheMode, SemanticMode};
 use super::declare::declare;
+use super::identity::{OidcProviders, TokenIssuers};
 use super::reader::Reader;
 use super::routing::{FallbackMode, FallbackRules, Share};
 use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, PassthroughUnmetered, StorageType,
-    UnpricedPolicy, UrlPath, Value, above_zero, between, host, http_url, log_level, networks, not_root,
+    UnpricedPolicy, UrlPath, Value, above_zero, between, email, host, http_url, log_level, networks, not_root,
     origins, otlp_headers, positive, postgres_url, resource_attributes, webhook_events, webhook_secret, webhook_url,
 };
 use super::{Section, Setting, SettingOrigin};
@@ -189,6 +190,22 @@ declare! {
         name: Edition = "edition.name", "GATEWAY_EDITION", "oss";
         /// Names of capabilities to enable.
         capabilities: Vec<String> = "edition.capabilities", "GATEWAY_CAPABILITIES", "";
+    }
+
+    /// Users and their logins. They need the capability identity.
+    identity: IdentitySettings {
+        /// Email of the first administrator, who is created at the start if no user has this address.
+        admin_email: Option<String> = "identity.admin_email", "IDENTITY_ADMIN_EMAIL", "", email;
+        /// Password of the first administrator, 12 to 256 characters. A later change of this setting changes nothing.
+        admin_password: Option<Secret> = "identity.admin_password", "IDENTITY_ADMIN_PASSWORD", "";
+        /// OpenID Connect providers: a list in YAML, JSON in the environment; see identity.md.
+        oidc_providers: OidcProviders = "identity.oidc_providers", "OIDC_PROVIDERS", "";
+    }
+
+    /// Tokens of other issuers that are accepted instead of a key.
+    tokens: TokenSettings {
+        /// Issuers with their audience and rules: a list in YAML, JSON in the environment; see identity.md.
+        issuers: TokenIssuers = "tokens.issuers", "TOKEN_ISSUERS", "";
     }
 
     /// Outgoing proxy for calls to providers; the variables are also read in lower case.

@@ -15,6 +15,8 @@ pub trait Value: Sized + Default {
     /// Description of valid values, as a noun that follows "is not".
     const KIND: &'static str;
     const SECRET: bool = false;
+    /// Whether the value in the YAML file is a list of maps; its text is then JSON.
+    const STRUCTURED: bool = false;
 
     fn parse(text: &str) -> Option<Self>;
 }
@@ -286,6 +288,13 @@ pub fn host(host: &str) -> Verdict {
 
 pub fn not_root(path: &UrlPath) -> Verdict {
     require(path.0 != "/", "must not be the root, where the gateway itself answers")
+}
+
+/// Checks an optional email address.
+pub fn email(text: &Option<String>) -> Verdict {
+    let is_address =
+        |text: &String| text.split_once('@').is_some_and(|(name, host)| !name.is_empty() && !host.is_empty());
+    require(text.as_ref().is_none_or(is_address), "is not an email address")
 }
 
 pub fn http_url(url: &Option<String>) -> Verdict {

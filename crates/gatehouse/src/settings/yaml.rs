@@ -29,6 +29,29 @@ pub struct Entry {
     pub value: Node,
 }
 
+impl Node {
+    /// The node as JSON, with each scalar as the text that `expand` returns.
+    pub fn json(
+        &self,
+        expand: &mut impl FnMut(&str) -> Result<String, String>,
+    ) -> Result<serde_json::Value, String> {
+        Ok(match &self.content {
+            Content::Null => serde_json::Value::Null,
+            Content::Scalar(text) => expand(text)?.into(),
+            Content::List(items) => {
+                items.iter().map(|item| item.json(expand)).collect::<Result<Vec<_>, _>>()?.into()
+            }
+            Content::Map(entries) => {
+                let mut members = serde_json::Map::new();
+                for entry in entries {
+                    members.insert(entry.key.clone(), entry.value.json(expand)?);
+                }
+                members.into()
+            }
+        })
+    }
+}
+
 /// A collection whose end has not been reached.
 enum Open {
     List(Vec<Node>, FilePosition),

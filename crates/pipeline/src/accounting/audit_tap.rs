@@ -185,7 +185,7 @@ const QUERY_LIMIT: usize = 2048;
 
 /// Upper bound for the length of a secret. So many bytes more than the limit are recorded, so that no secret is cut in
 /// two before it is removed.
-const LONGEST_SECRET: usize = 4096;
+const LONGEST_SECRET: usize = identity::token::LONGEST;
 
 impl Capture {
     fn new(rules: Rules, arrival: &Arrival) -> Self {

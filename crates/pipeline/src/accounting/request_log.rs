@@ -62,7 +62,7 @@ mod tests {
             &["cache_type", "saved_cost", "cache_miss", "prompt_cache_savings"],
         ),
         ("a detail of the ledger", &["cost_source", "pricing_version", "unbooked", "resumed", "alias_used"]),
-        ("a detail of the audit log", &["workflow_version_id"]),
+        ("a detail of the audit log", &["workflow_version_id", "subject"]),
         ("the process that ended before the call cannot log it", &["interrupted"]),
     ];
 

@@ -140,6 +140,7 @@ impl Ticket {
         self.receipt.edit(|receipt| {
             receipt.auth_method = caller.auth_method().to_owned();
             receipt.auth_key_id = caller.key().map(|key| key.id.to_string());
+            receipt.subject = caller.subject().map(str::to_owned);
             receipt.tenant_id = caller.tenant().map(|tenant| tenant.to_string());
             receipt.session_id = session_id;
             if let Ok(Some(run_id)) = &run_id {

@@ -1,32 +1,65 @@
 //! Authentication: resolves the token of a request to its principal. A pure function of the snapshot; every kind of invalid
 //! key gets the same error.
 
+use std::sync::Arc;
+
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault, KeyRejection};
-use domain::principal::Principal;
+use domain::principal::{Principal, SessionFacts, SessionHolder};
 use domain::resources::auth_key;
+use domain::session::{SessionKind, SessionOwner};
 use http::HeaderMap;
+use identity::token::{self, TokenRejection};
 use subtle::ConstantTimeEq as _;
 
 use crate::call::arrival::{self, Arrival};
+use crate::call::session_cookie;
+use crate::gateway::Gateway;
 use crate::snapshot::Snapshot;
+use crate::snapshot::identities::sessions::LiveSession;
+
+/// The parts of a request that authentication depends on.
+#[derive(Clone, Copy)]
+pub struct Presented<'a> {
+    pub method: &'a str,
+    pub headers: &'a HeaderMap,
+    pub query: Option<&'a str>,
+    pub at: Timestamp,
+    pub request_id: Option<&'a str>,
+}
+
+impl<'a> Presented<'a> {
+    pub fn by(arrival: &'a Arrival) -> Self {
+        Self {
+            method: arrival.method,
+            headers: &arrival.headers,
+            query: arrival.query.as_deref(),
+            at: arrival.at,
+            request_id: Some(arrival.request_id.as_str()),
+        }
+    }
+}
 
 /// Authenticates a call. Its scopes are checked later: a call that lacks one counts against the key's request limits.
 pub fn authenticate_call(snapshot: &Snapshot, arrival: &Arrival) -> Result<Principal, Fault> {
-    let (query, request_id) = (arrival.query.as_deref(), Some(arrival.request_id.as_str()));
-    authenticate(snapshot, &arrival.headers, query, arrival.at, request_id)
+    authenticate(snapshot, Presented::by(arrival))
 }
 
-/// Authenticates a request by its headers and query, on the admin API and on inference alike. Checks no scope.
-pub fn authenticate(
-    snapshot: &Snapshot,
-    headers: &HeaderMap,
-    query: Option<&str>,
-    now: Timestamp,
-    request_id: Option<&str>,
-) -> Result<Principal, Fault> {
-    let token = credential(headers, query).ok_or_else(|| missing_credential(headers))?;
-    identify(snapshot, token, now).map_err(|reason| {
+/// Authenticates a request, on the admin API and on inference alike. Checks no scope. A session cookie counts only if there
+/// is no other credential.
+pub fn authenticate(snapshot: &Snapshot, presented: Presented<'_>) -> Result<Principal, Fault> {
+    let Presented { headers, query, at, request_id, .. } = presented;
+    let identified = match credential(headers, query) {
+        Some(token) => identify(snapshot, token, at),
+        None => match session_cookie::find(headers) {
+            Some(value) if !headers.contains_key(http::header::AUTHORIZATION) => {
+                session_cookie::refuse_cross_site(presented.method, headers)?;
+                identify_cookie(snapshot, value, at)
+            }
+            _ => return Err(missing_credential(headers)),
+        },
+    };
+    identified.map_err(|reason| {
         tracing::debug!(request_id, reason = reason.as_str(), "credential refused");
         fault::invalid_api_key().because(reason)
     })
@@ -64,10 +97,114 @@ fn missing_credential(headers: &HeaderMap) -> Fault {
 /// them.
 pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Principal, KeyRejection> {
     let digest = auth_key::digest(token);
+    match identify_digest(snapshot, &digest, now) {
+        Err(KeyRejection::Unknown) => {}
+        identified => return identified,
+    }
+    match identify_session(snapshot, &digest, SessionKind::Access, now) {
+        Err(KeyRejection::Unknown) if token::is_token(token) => verify_token(snapshot, token, &digest, now),
+        identified => identified,
+    }
+}
+
+/// Resolves a token of a configured issuer.
+fn verify_token(
+    snapshot: &Snapshot,
+    token: &str,
+    digest: &[u8; 32],
+    now: Timestamp,
+) -> Result<Principal, KeyRejection> {
+    let identities = &snapshot.identities;
+    if identities.token_issuers.is_empty() {
+        return Err(KeyRejection::Unknown);
+    }
+    let facts = identities.token_issuers.verify(token, digest, now).map_err(KeyRejection::Token)?;
+    match identities.revocations.refuse(&facts) {
+        true => Err(KeyRejection::Token(TokenRejection::Revoked)),
+        false => Ok(Principal::Token(facts)),
+    }
+}
+
+const UNKNOWN_KEY: KeyRejection = KeyRejection::Token(TokenRejection::UnknownKey);
+
+/// Requests the keys of the issuer of a token, if its key is the reason of a rejection. True if it is worth another try.
+pub async fn learn_token_key(gateway: &Gateway, presented: Presented<'_>, rejection: &Fault) -> bool {
+    if rejection.reason != Some(UNKNOWN_KEY) {
+        return false;
+    }
+    let Some(token) = credential(presented.headers, presented.query) else { return false };
+    let issuers = gateway.snapshot().identities.token_issuers.clone();
+    issuers.learn_keys(token, &gateway.egress, gateway.clock.tick()).await;
+    true
+}
+
+/// Like `authenticate_call`, and waits for the keys of an issuer if a token has one that is not known yet.
+pub async fn authenticate_or_learn(
+    gateway: &Gateway,
+    snapshot: &Snapshot,
+    arrival: &Arrival,
+) -> Result<Principal, Fault> {
+    match authenticate_call(snapshot, arrival) {
+        Err(fault) if fault.reason == Some(UNKNOWN_KEY) => {
+            // Boxed, because it is rare and would enlarge the future of every call.
+            match Box::pin(learn_token_key(gateway, Presented::by(arrival), &fault)).await {
+                true => authenticate_call(snapshot, arrival),
+                false => Err(fault),
+            }
+        }
+        authenticated => authenticated,
+    }
+}
+
+/// Resolves the digest of the master key or of a managed key.
+fn identify_digest(
+    snapshot: &Snapshot,
+    digest: &[u8; 32],
+    now: Timestamp,
+) -> Result<Principal, KeyRejection> {
     if digest.ct_eq(&snapshot.master).into() {
         return Ok(Principal::Master);
     }
-    verify_key(snapshot, &digest, now)
+    verify_key(snapshot, digest, now)
+}
+
+/// Resolves the value of a session cookie.
+pub fn identify_cookie(snapshot: &Snapshot, value: &str, now: Timestamp) -> Result<Principal, KeyRejection> {
+    identify_session(snapshot, &auth_key::digest(value), SessionKind::Cookie, now)
+}
+
+fn identify_session(
+    snapshot: &Snapshot,
+    digest: &[u8; 32],
+    kind: SessionKind,
+    now: Timestamp,
+) -> Result<Principal, KeyRejection> {
+    let session = snapshot.identities.sessions.find(digest).filter(|session| session.kind == kind);
+    resume(snapshot, digest, session.ok_or(KeyRejection::Unknown)?, now)
+}
+
+/// Looks up the owner of a session: it has the rights that its owner has now, and ends with it.
+fn resume(
+    snapshot: &Snapshot,
+    digest: &[u8; 32],
+    session: &LiveSession,
+    now: Timestamp,
+) -> Result<Principal, KeyRejection> {
+    if now >= session.expires_at {
+        return Err(KeyRejection::Expired);
+    }
+    let holder = match &session.owner {
+        SessionOwner::Credential(key) => match identify_digest(snapshot, key, now)? {
+            Principal::Key(key) => SessionHolder::Key(key),
+            _ => SessionHolder::Master,
+        },
+        SessionOwner::User(id) => {
+            let user = snapshot.identities.users.find(id).ok_or(KeyRejection::Deactivated)?;
+            SessionHolder::User(user.clone())
+        }
+    };
+    let (family, expires_at) = (session.family.clone(), session.expires_at);
+    Ok(Principal::Session(Arc::new(SessionFacts { digest: *digest, family, holder, expires_at })))
 }
 
 /// Looks the caller up again in the current snapshot, for work that outlives the snapshot it was admitted with.
@@ -79,6 +216,17 @@ pub fn reauthenticate(
     match principal {
         Principal::Master => Ok(Principal::Master),
         Principal::Key(key) => verify_key(snapshot, &key.digest, now),
+        Principal::Session(session) => {
+            let live = snapshot.identities.sessions.find(&session.digest).ok_or(KeyRejection::Unknown)?;
+            resume(snapshot, &session.digest, live, now)
+        }
+        Principal::Token(token) => match token.grant.expires_at {
+            Some(end) if now >= end => Err(KeyRejection::Expired),
+            _ if snapshot.identities.revocations.refuse(token) => {
+                Err(KeyRejection::Token(TokenRejection::Revoked))
+            }
+            _ => Ok(principal.clone()),
+        },
     }
 }
 
@@ -97,50 +245,4 @@ fn verify_key(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<
 }
 
 #[cfg(test)]
-mod tests {
-    use http::HeaderValue;
-
-    use super::*;
-
-    fn headers(pairs: &[(&'static str, &'static str)]) -> HeaderMap {
-        pairs
-            .iter()
-            .map(|(name, value)| (http::HeaderName::from_static(name), HeaderValue::from_static(value)))
-            .collect()
-    }
-
-    #[test]
-    fn credentials_are_read_in_the_order_of_the_contract() {
-        for (pairs, query, expected) in [
-            (&[("authorization", "Bearer a")][..], None, Some("a")),
-            (&[("authorization", "bearer  a ")], None, Some("a")),
-            (&[("authorization", "Basic a"), ("x-api-key", "b")], None, None),
-            (&[("authorization", "Bearer a"), ("x-api-key", "b")], None, Some("a")),
-            (&[("x-api-key", "b")], None, Some("b")),
-            (&[("api-key", "c")], None, Some("c")),
-            (&[("x-goog-api-key", "d")], None, Some("d")),
-            (&[], Some("alt=sse&key=e"), Some("e")),
-            (&[("x-api-key", "")], None, None),
-            (&[], None, None),
-        ] {
-            assert_eq!(credential(&headers(pairs), query), expected, "{pairs:?} {query:?}");
-        }
-    }
-
-    #[test]
-    fn a_key_without_a_scheme_is_rejected_with_a_hint() {
-        for (value, has_hint) in [
-            ("gk_abc", true),
-            (" gk_abc ", true),
-            ("Bearer", false),
-            ("Bearer ", false),
-            ("Basic YTpi", false),
-            ("", false),
-        ] {
-            let fault = missing_credential(&headers(&[("authorization", value)]));
-            assert_eq!((fault.status, fault.code.as_str()), (401, "missing_api_key"));
-            assert_eq!(fault.message.starts_with("Missing \"Bearer \" before the key"), has_hint, "{value}");
-            assert!(!fault.message.contains("gk_abc"));
-        }
-    }
-}
+mod tests;

@@ -106,7 +106,7 @@ pub struct Clamped {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Principal)]
 pub struct PrincipalView {
-    /// master_key or api_key
+    /// master_key, api_key, session or token
     pub auth_method: &'static str,
     pub auth_key_id: Option<String>,
     pub name: Option<String>,

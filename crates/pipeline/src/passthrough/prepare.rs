@@ -33,7 +33,7 @@ pub(super) async fn prepare(
     mut upload: Upload,
     ticket: &mut Ticket,
 ) -> Result<AdmittedCall, Fault> {
-    let principal = authenticate::authenticate_call(snapshot, arrival)?;
+    let principal = authenticate::authenticate_or_learn(ticket.gateway(), snapshot, arrival).await?;
     let user_path = ticket.identify(&principal, arrival)?;
     principal.require(Scope::Inference)?;
     let address = Address::find(snapshot, arrival, wanted, ticket)?;

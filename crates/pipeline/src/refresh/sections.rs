@@ -20,6 +20,8 @@ use domain::clock::Timestamp;
 use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
+use domain::resources::role::Role;
+use domain::resources::user::User;
 use domain::resources::workflow::Workflow;
 use store::{Documents, StoreError};
 
@@ -105,5 +107,13 @@ sections! {
         activations: workflow_activations::WorkflowActivations,
         versions: AsStored<Workflow>,
         guardrails: guardrails::Guardrails,
+    }
+}
+
+sections! {
+    /// The documents that users are compiled from. One that does not compile grants nothing.
+    IdentitySections {
+        roles: AsStored<Role>,
+        users: AsStored<User>,
     }
 }

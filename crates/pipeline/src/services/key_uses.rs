@@ -14,7 +14,7 @@ pub struct KeyUses(Mutex<HashMap<Arc<str>, Timestamp>>);
 
 impl KeyUses {
     pub fn note(&self, principal: &Principal, now: Timestamp) {
-        let Some(key) = principal.key() else { return };
+        let Some(key) = principal.managed_key() else { return };
         let mut uses = self.0.lock();
         match uses.get_mut(&key.id) {
             Some(last) => *last = now.max(*last),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::access::AccessLists;
 use domain::principal::KeyFacts;
-use domain::resources::auth_key::AuthKey;
+use domain::resources::auth_key::{self, AuthKey};
 use domain::user_path::UserPath;
 
 const SHARDS: usize = 256;
@@ -118,18 +118,7 @@ fn facts(key: &AuthKey) -> Result<KeyFacts, String> {
 }
 
 fn digest(text: &str) -> Result<[u8; 32], String> {
-    decode_hex(text).ok_or_else(|| "its digest is not 64 hex digits".to_owned())
-}
-
-fn decode_hex(text: &str) -> Option<[u8; 32]> {
-    let mut digest = [0u8; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (byte, pair) in digest.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    Some(digest)
+    auth_key::parse_digest(text).ok_or_else(|| "its digest is not 64 hex digits".to_owned())
 }
 
 #[cfg(test)]

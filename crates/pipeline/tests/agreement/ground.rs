@@ -101,6 +101,7 @@ impl Ground {
                 compiled_at: Default::default(),
                 master: [0; 32],
                 keys: Default::default(),
+                identities: Default::default(),
                 routes: Default::default(),
                 guardrails: Default::default(),
                 workflows: Default::default(),

@@ -131,6 +131,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
         compiled_at: Default::default(),
         master: auth_key::digest(MASTER),
         keys,
+        identities: Default::default(),
         routes: Arc::new(routes),
         guardrails: Arc::new(guardrails),
         workflows: Arc::new(workflows),

@@ -51,6 +51,7 @@ pub fn with_routes(routes: Routes) -> Snapshot {
         compiled_at: Default::default(),
         master: auth_key::digest(MASTER),
         keys: Keys::default(),
+        identities: Default::default(),
         routes: Arc::new(routes),
         guardrails: Default::default(),
         workflows: Default::default(),

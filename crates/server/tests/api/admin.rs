@@ -2,6 +2,7 @@
 
 mod aliases;
 mod audit;
+mod auth;
 mod auth_keys;
 mod budgets;
 mod cache;
@@ -13,9 +14,11 @@ mod console;
 mod dashboard;
 mod explain;
 mod guardrails;
+mod identity;
 mod model_overrides;
 mod model_pricing;
 mod models;
+mod oidc;
 mod pools;
 mod providers;
 mod round_trip;

@@ -6,6 +6,7 @@ mod clock;
 mod databases;
 mod dialect;
 mod embedder;
+mod issuer;
 mod line;
 mod log;
 mod settings;
@@ -25,6 +26,7 @@ use domain::resources::provider::{Provider, ProviderSource, Resilience};
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, Trust};
 use http::Method;
+use identity::token_issuer::TokenIssuer;
 use pipeline::gateway::Gateway;
 use pipeline::policy::Policy;
 use pipeline::refresh::{ConfiguredDocument, Refresher, StaticConfig};
@@ -47,12 +49,15 @@ pub use call::Call;
 pub use clock::ShiftedClock;
 pub use dialect::{CLIENTS, Client, UPSTREAMS, input, message};
 pub use embedder::WordEncoder;
+pub use issuer::TestIssuer;
 pub use line::Line;
 pub use log::CapturedLog;
 pub use socket::Socket;
 
 pub const MASTER: &str = "master-key-of-the-tests";
 pub const UPSTREAM_KEY: &str = "sk-upstream-secret-7890";
+pub const ADMIN_EMAIL: &str = "admin@example.com";
+pub const ADMIN_PASSWORD: &str = "a password of the tests";
 
 /// Settings that a test may change.
 pub struct TestSettings {
@@ -73,6 +78,7 @@ pub struct TestSettings {
     pub embedder: Embedder,
     /// The receiver of webhooks.
     pub webhooks: Option<ConfiguredReceiver>,
+    pub token_issuers: Vec<TokenIssuer>,
 }
 
 impl Default for TestSettings {
@@ -95,6 +101,7 @@ impl Default for TestSettings {
             documents: Vec::new(),
             embedder: Embedder::Local(Arc::new(WordEncoder)),
             webhooks: None,
+            token_issuers: Vec::new(),
         }
     }
 }
@@ -103,6 +110,13 @@ impl TestSettings {
     /// Settings with all capabilities.
     pub fn enterprise() -> Self {
         Self { edition: Edition::Enterprise, ..Self::default() }
+    }
+
+    /// Settings with all capabilities and a first administrator.
+    pub fn with_identity() -> Self {
+        let mut settings = Self::enterprise();
+        settings.config.identity.has_first_admin = true;
+        settings
     }
 
     /// Settings with one provider of every API format.
@@ -215,6 +229,7 @@ impl TestApp {
             combos: true,
             budgets: budget::parse_list(settings.budgets).unwrap(),
             documents: settings.documents,
+            token_issuers: settings.token_issuers.clone(),
             secrets: vec![Secret::new(MASTER.to_owned())],
         };
         let refresher =
@@ -246,6 +261,7 @@ impl TestApp {
             edition: self.gateway.capabilities.edition,
             budgets: self.budgets,
             embedder: self.embedder.clone(),
+            token_issuers: self.refresher.configuration().token_issuers,
             ..TestSettings::default()
         };
         let ground = Ground { upstream: self.upstream.clone(), clock: self.clock.clone(), seed: 8 };
@@ -330,6 +346,27 @@ impl TestApp {
 
     pub async fn key_with(&self, scopes: &[&str]) -> String {
         self.key(json!({"name": "of the tests", "scopes": scopes})).await.1
+    }
+
+    /// Creates the first administrator and logs in; returns the answer to the login.
+    pub async fn admin_login(&self) -> Value {
+        let password = Secret::new(ADMIN_PASSWORD.to_owned());
+        server::create_first_admin(self.http_service.app(), ADMIN_EMAIL, &password).await.unwrap();
+        self.login(ADMIN_EMAIL, ADMIN_PASSWORD).await.expect_status(200).json()
+    }
+
+    pub async fn login(&self, email: &str, password: &str) -> Answer {
+        let body = json!({"email": email, "password": password});
+        self.post("/admin/api/v1/auth/login", body).anonymous().send().await
+    }
+
+    /// Creates a user with these roles and logs it in; returns its id and its access token.
+    pub async fn user(&self, email: &str, roles: &[&str]) -> (String, String) {
+        let body = json!({"email": email, "password": ADMIN_PASSWORD, "roles": roles});
+        let made = self.post("/admin/api/v1/identity/users", body).send().await.expect_status(201).json();
+        let login = self.login(email, ADMIN_PASSWORD).await.expect_status(200).json();
+        let token = login["tokens"]["access_token"].as_str().unwrap().to_owned();
+        (made["id"].as_str().unwrap().to_owned(), token)
     }
 
     pub async fn drain(&self) -> Result<usize, store::StoreError> {
@@ -445,6 +482,7 @@ fn empty_snapshot() -> Snapshot {
         compiled_at: Default::default(),
         master: auth_key::digest(MASTER),
         keys: Default::default(),
+        identities: Default::default(),
         routes: Default::default(),
         guardrails: Default::default(),
         workflows: Default::default(),

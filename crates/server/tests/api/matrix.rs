@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use domain::clock::Clock as _;
 use domain::scope::{Area, Scope};
 use http::Method;
 use serde_json::{Value, json};
@@ -12,8 +13,9 @@ use crate::app::{self, Answer, TestApp, TestSettings};
 struct Operation {
     method: Method,
     path: String,
+    /// `None` if it is public, or if every authenticated caller is admitted.
     scope: Option<Scope>,
-    public: bool,
+    is_public: bool,
 }
 
 fn operations() -> Vec<Operation> {
@@ -24,7 +26,7 @@ fn operations() -> Vec<Operation> {
             let Ok(method) = method.to_ascii_uppercase().parse::<Method>() else { continue };
             let security = operation.get("security");
             let scope = security.and_then(declared);
-            operations.push(Operation { method, path: path.clone(), scope, public: security.is_none() });
+            operations.push(Operation { method, path: path.clone(), scope, is_public: security.is_none() });
         }
     }
     operations.sort_by(|a, b| (&a.path, a.method.as_str()).cmp(&(&b.path, b.method.as_str())));
@@ -124,7 +126,7 @@ async fn every_route_admits_exactly_its_scopes() {
                 statuses.push(operation.call(&app, key).await.status);
             }
             for refused in &statuses[..4] {
-                assert!(operation.public || *refused == 401, "{} {}", operation.method, operation.path);
+                assert!(operation.is_public || *refused == 401, "{} {}", operation.method, operation.path);
             }
             let [none, bad, expired, off, inference, read, area, write, team, master] = statuses[..] else { panic!() };
             table.push_str(&format!(
@@ -135,6 +137,51 @@ async fn every_route_admits_exactly_its_scopes() {
         }
         app::check_snapshot("authorisation matrix", &table);
     })
+    .await;
+}
+
+/// Callers that are no keys, in the edition that has users.
+#[tokio::test]
+async fn every_route_admits_sessions_and_tokens_by_their_scopes() {
+    let issuer = app::TestIssuer::start();
+    app::each_with(
+        || issuer.settings(json!({})),
+        async |app| {
+            let mut callers = Vec::new();
+            for role in ["admin", "operator", "viewer"] {
+                callers.push(app.user(&format!("{role}@example.com"), &[role]).await.1);
+            }
+            callers.push(issuer.token("alice", app.clock.now().seconds()));
+            let (id, ended) = app.user("ended@example.com", &["admin"]).await;
+            app.call(Method::DELETE, format!("/admin/api/v1/identity/users/{id}"))
+                .send()
+                .await
+                .expect_status(204);
+            callers.push(ended);
+            let expired = issuer.token("alice", app.clock.now().seconds() - 3600);
+            callers.push(expired);
+            let mut table = format!("{:<52}none admin operator viewer token ended expired\n", "");
+            // A logout would end the session that the other rows need.
+            for operation in operations().iter().filter(|operation| !operation.path.ends_with("/auth/logout"))
+            {
+                let none = operation.call(&app, None).await.status;
+                let mut statuses = Vec::new();
+                for caller in &callers {
+                    statuses.push(operation.call(&app, Some(caller)).await.status);
+                }
+                let [admin, operator, viewer, token, ended, expired] = statuses[..] else { panic!() };
+                for refused in [none, ended, expired] {
+                    assert!(operation.is_public || refused == 401, "{} {}", operation.method, operation.path);
+                }
+                table.push_str(&format!(
+                    "{:<7}{:<45}{none:<5}{admin:<6}{operator:<9}{viewer:<7}{token:<6}{ended:<6}{expired}\n",
+                    operation.method.as_str(),
+                    operation.path,
+                ));
+            }
+            app::check_snapshot("authorisation matrix of sessions", &table);
+        },
+    )
     .await;
 }
 
@@ -271,7 +318,8 @@ async fn an_admin_of_a_subtree_reaches_nothing_outside_of_it() {
             let writes = matches!(scope, Some(Scope::Admin(_, domain::scope::Action::Write)));
             let whole = ["/changes", "/revisions", "/runtime/status", "/webhooks/deliveries"]
                 .iter()
-                .any(|end| path.ends_with(end));
+                .any(|end| path.ends_with(end))
+                || path.contains("/identity/");
             if (global && writes) || whole {
                 assert_eq!(answer.refusal().1, "user_path_denied", "{method} {path}");
             } else if path.contains('{') && matches!(scope, Some(Scope::Admin(..))) && !global {
@@ -350,13 +398,22 @@ fn grants(held: &str, needed: Scope) -> bool {
 async fn only_a_handful_of_routes_is_open_to_everybody() {
     let open: BTreeSet<String> = operations()
         .iter()
-        .filter(|operation| operation.public)
+        .filter(|operation| operation.is_public)
         .map(|operation| operation.path.clone())
         .collect();
+    let expected = [
+        "/health",
+        "/ready",
+        "/admin/api/v1/auth/login",
+        "/admin/api/v1/auth/me",
+        "/admin/api/v1/auth/oidc/callback",
+        "/admin/api/v1/auth/oidc/{provider}",
+        "/admin/api/v1/auth/refresh",
+    ];
+    assert_eq!(open, expected.map(str::to_owned).into());
     let unscoped =
-        operations().into_iter().filter(|operation| !operation.public && operation.scope.is_none());
+        operations().into_iter().filter(|operation| !operation.is_public && operation.scope.is_none());
     assert_eq!(unscoped.map(|operation| operation.path).collect::<Vec<_>>(), FOR_EVERY_CALLER);
-    assert_eq!(open, BTreeSet::from(["/health".to_owned(), "/ready".to_owned()]));
     app::each(async |app| {
         let anonymous =
             async |method: Method, path: &str| app.call(method, path).anonymous().send().await.status;

@@ -25,6 +25,7 @@ mod responses;
 mod resume;
 mod routing;
 mod semantic_cache;
+mod tokens;
 mod translation;
 mod user_paths;
 mod vendors;

@@ -104,6 +104,7 @@ mod tests {
         ("saved_cost", 42),
         ("cache_miss", 43),
         ("prompt_cache_savings", 44),
+        ("subject", 45),
     ];
     const BUCKETS: &[(&str, u8)] = &[
         ("input", 1),

@@ -29,7 +29,7 @@ use pipeline::services::traces;
 use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvent, WebhookEvents};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::keys::Keys;
-use server::{App, Config, HttpService, ListenConfig, Workers};
+use server::{App, Config, HttpService, IdentityConfig, ListenConfig, Workers};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig, StoreError};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
@@ -158,7 +158,13 @@ pub async fn assemble(
         .map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
     background.extend(start_background(settings, &gateway, &refresher, &store));
     let running_settings = running(refresher.clone(), gateway.clone());
-    let app = App::new(gateway.clone(), refresher, running_settings.clone(), server_config(settings));
+    let app = App::new(gateway.clone(), refresher.clone(), running_settings.clone(), server_config(settings));
+    let identity = &settings.identity;
+    if let (true, Some(email), Some(password)) =
+        (gateway.capabilities.has(Capability::Identity), &identity.admin_email, &identity.admin_password)
+    {
+        server::create_first_admin(&app, email, password).await?;
+    }
     Ok(AssembledGateway {
         drainer,
         http_service: HttpService::new(app),
@@ -222,6 +228,7 @@ fn start_background(
         spawn(keep_expiring(gateway.clone(), store.clone())),
         spawn(background::keep_writing_key_uses(gateway.clone(), store.clone())),
         spawn(refresher.clone().keep_following(FOLLOW_INTERVAL)),
+        spawn(refresher.clone().keep_fetching_token_keys()),
         spawn(gateway.idempotency.clone().keep_renewing()),
         spawn(store.ledger().clone().keep_compacting(gateway.clock.clone())),
     ];
@@ -271,7 +278,7 @@ async fn keep_sweeping(gateway: Arc<Gateway>) {
     }
 }
 
-/// Deletes expired responses, idempotent answers and entries of the semantic cache.
+/// Deletes expired responses, idempotent answers, entries of the semantic cache and sessions.
 async fn keep_expiring(gateway: Arc<Gateway>, store: Store) {
     loop {
         tokio::time::sleep(HOURLY).await;
@@ -289,6 +296,9 @@ async fn keep_expiring(gateway: Arc<Gateway>, store: Store) {
             Ok(0) => {}
             Ok(count) => tracing::info!(count, "expired entries of the semantic cache deleted"),
             Err(error) => tracing::warn!(%error, "failed to delete expired entries of the semantic cache"),
+        }
+        if let Err(error) = store.sessions().expire(gateway.clock.now()).await {
+            tracing::warn!(%error, "failed to delete expired sessions");
         }
     }
 }
@@ -399,6 +409,10 @@ fn secrets(settings: &Settings, master_key: &MasterKey, sealing_key: &[u8; 32]) 
         Secret::new(unpadded(STANDARD.encode(sealing_key))),
         Secret::new(unpadded(URL_SAFE.encode(sealing_key))),
     ];
+    secrets.extend(settings.identity.admin_password.clone());
+    secrets.extend(
+        settings.identity.oidc_providers.list.iter().filter_map(|provider| provider.client_secret.clone()),
+    );
     for address in [&settings.storage.postgres_url, &settings.proxy.http, &settings.proxy.https] {
         secrets.extend(address.as_ref().and_then(password));
     }
@@ -514,6 +528,7 @@ fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
         compiled_at: Default::default(),
         master: auth_key::digest(master_key.key.reveal()),
         keys: Keys::default(),
+        identities: Default::default(),
         routes: Default::default(),
         guardrails: Default::default(),
         workflows: Default::default(),
@@ -539,6 +554,7 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> StaticConfig {
         combos: settings.combos.enabled,
         budgets: budgets(settings),
         documents: settings.resources.documents.clone(),
+        token_issuers: settings.tokens.issuers.list.clone(),
         secrets: Vec::new(),
     }
 }
@@ -585,6 +601,10 @@ fn server_config(settings: &Settings) -> Config {
         cors_origins: settings.server.cors_origins.clone(),
         trusted_proxies: settings.server.trusted_proxies.iter().filter_map(|text| network(text)).collect(),
         ready_needs_provider: settings.server.ready_needs_provider,
+        identity: IdentityConfig {
+            has_first_admin: settings.identity.admin_email.is_some(),
+            oidc_providers: settings.identity.oidc_providers.list.iter().cloned().map(Arc::new).collect(),
+        },
         ..Config::default()
     }
 }

@@ -133,7 +133,7 @@ fn every_kind_of_event_has_its_shape() {
 const LEFT_OUT: &[(&str, &[&str])] = &[
     (
         "the event never contains client addresses or message text",
-        &["client_ip", "user_agent", "error_message"],
+        &["client_ip", "user_agent", "error_message", "subject"],
     ),
     (
         "the request id identifies the call",

@@ -57,6 +57,7 @@ const COLUMNS: &[CsvColumn] = &[
     ("total_cost", |entry| some(&entry.usage.as_ref().and_then(|usage| usage.total_cost))),
     ("workflow_version_id", |entry| some(&entry.workflow_version_id)),
     ("saved_cost", |entry| some(&entry.usage.as_ref().and_then(|usage| usage.saved_cost))),
+    ("subject", |entry| some(&entry.subject)),
 ];
 
 fn some(value: &Option<impl ToString>) -> String {

@@ -32,7 +32,7 @@ macro_rules! define_entry {
             pub provider_name: Option<String>,
             /// 499 when the client disconnected.
             pub status_code: u16,
-            /// master_key or api_key; null when the caller is unknown
+            /// master_key, api_key, session or token; null when the caller is unknown
             pub auth_method: Option<String>,
             pub path: String,
             pub attempts: Vec<AttemptView>,

@@ -134,6 +134,7 @@ const LEFT_OUT: &[(&str, &[&str])] = &[
     ),
     ("a figure of the usage reports", &["prompt_cache_savings"]),
     ("a detail of the audit log", &["alias_used", "resumed", "workflow_version_id", "audit"]),
+    ("personal data; the id of the caller is shown", &["subject"]),
     ("the process that ended before the call exports no span of it", &["interrupted"]),
     ("shown in place of a missing cache type only", &["cache_miss"]),
 ];

@@ -1,0 +1,146 @@
+//! Issuers of tokens at run time: their public keys, and the tokens that were verified.
+
+mod fetch;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use domain::clock::Timestamp;
+use domain::principal::TokenFacts;
+use egress::Egress;
+use identity::key_set::KeySet;
+use identity::token::{self, TokenRejection};
+use identity::token_issuer::TokenIssuer;
+
+/// The most verified tokens that are kept.
+const MOST_VERIFIED: u64 = 100_000;
+/// The shortest time between two requests for the keys of an issuer.
+const FETCH_INTERVAL: Duration = Duration::from_secs(10);
+/// The time after which keys are requested again without a reason.
+const REFRESH_INTERVAL: Duration = Duration::from_secs(300);
+
+/// The configured issuers. Their state is shared by all snapshots.
+pub struct TokenIssuers {
+    issuers: Vec<IssuerState>,
+    verified: moka::sync::Cache<[u8; 32], Arc<TokenFacts>, foldhash::fast::RandomState>,
+}
+
+struct IssuerState {
+    rules: TokenIssuer,
+    keys: ArcSwap<KeySet>,
+    /// The time of the last request for keys. Held during a request, so that others wait for its result.
+    fetched: tokio::sync::Mutex<Option<Duration>>,
+}
+
+impl Default for TokenIssuers {
+    fn default() -> Self {
+        Self::new(Vec::new())
+    }
+}
+
+impl TokenIssuers {
+    pub fn new(issuers: Vec<TokenIssuer>) -> Self {
+        let state = |rules| IssuerState { rules, keys: ArcSwap::default(), fetched: Default::default() };
+        let verified = moka::sync::Cache::builder()
+            .max_capacity(MOST_VERIFIED)
+            .build_with_hasher(foldhash::fast::RandomState::default());
+        Self { issuers: issuers.into_iter().map(state).collect(), verified }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.issuers.is_empty()
+    }
+
+    /// Whether an issuer of this name is configured.
+    pub fn has(&self, issuer: &str) -> bool {
+        self.issuers.iter().any(|known| known.rules.issuer == issuer)
+    }
+
+    /// Verifies a token. One that was verified before costs a lookup until it expires.
+    pub fn verify(
+        &self,
+        token: &str,
+        digest: &[u8; 32],
+        now: Timestamp,
+    ) -> Result<Arc<TokenFacts>, TokenRejection> {
+        let known = match self.verified.get(digest) {
+            Some(known) => known,
+            None => {
+                let facts = Arc::new(self.verify_signature(token, digest, now)?);
+                self.verified.insert(*digest, facts.clone());
+                facts
+            }
+        };
+        match known.grant.expires_at {
+            Some(end) if now < end => Ok(known),
+            _ => {
+                self.verified.invalidate(digest);
+                Err(TokenRejection::Expired)
+            }
+        }
+    }
+
+    fn verify_signature(
+        &self,
+        token: &str,
+        digest: &[u8; 32],
+        now: Timestamp,
+    ) -> Result<TokenFacts, TokenRejection> {
+        let issuer = self.issuer_of(token)?;
+        let claims = token::verify(token, issuer.rules.rules(), &issuer.keys.load(), now)?;
+        issuer.rules.grant(&claims, *digest)
+    }
+
+    fn issuer_of(&self, token: &str) -> Result<&IssuerState, TokenRejection> {
+        let head = token::head(token)?;
+        let known = self.issuers.iter().find(|issuer| issuer.rules.issuer == head.issuer);
+        known.ok_or(TokenRejection::UnknownIssuer)
+    }
+
+    /// Requests the keys of the issuer of a token whose key is not known, unless that was done just before. Waits for a
+    /// request in progress.
+    pub async fn learn_keys(&self, token: &str, egress: &Egress, now: Duration) {
+        if let Ok(issuer) = self.issuer_of(token) {
+            issuer.refresh(egress, now, FETCH_INTERVAL).await;
+        }
+    }
+
+    /// Requests the keys of all issuers that have none, and those that are older than the interval of refreshes.
+    pub async fn refresh_keys(&self, egress: &Egress, now: Duration) {
+        for issuer in &self.issuers {
+            let interval = if issuer.keys.load().is_empty() { FETCH_INTERVAL } else { REFRESH_INTERVAL };
+            issuer.refresh(egress, now, interval).await;
+        }
+    }
+}
+
+impl IssuerState {
+    async fn refresh(&self, egress: &Egress, now: Duration, interval: Duration) {
+        let mut fetched = self.fetched.lock().await;
+        if fetched.is_some_and(|at| now.saturating_sub(at) < interval) {
+            return;
+        }
+        *fetched = Some(now);
+        let issuer = &*self.rules.issuer;
+        match fetch::keys(egress, &self.rules).await {
+            Ok(keys) if keys.is_empty() => {
+                tracing::warn!(
+                    issuer,
+                    "key set of a token issuer has no usable key, the known keys stay in force"
+                );
+            }
+            Ok(keys) => {
+                tracing::debug!(issuer, keys = keys.len(), "keys of a token issuer read");
+                self.keys.store(Arc::new(keys));
+            }
+            Err(reason) => {
+                tracing::warn!(
+                    issuer,
+                    reason,
+                    "keys of a token issuer cannot be read, the known keys stay in force"
+                );
+            }
+        }
+    }
+}
