@@ -12,7 +12,6 @@ use domain::clock::Clock;
 use domain::ids::Entropy;
 use domain::resources::auth_key;
 use domain::resources::budget::Budget;
-use domain::resources::provider::ProviderSource;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use local_models::ModelDirectory;
