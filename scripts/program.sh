@@ -6,6 +6,7 @@ name=$1
 case $name in
     nginx) package=nginx-light ;;
     pgrep) package=procps ;;
+    node) package=nodejs ;;
     *) package=$name ;;
 esac
 

@@ -149,6 +149,7 @@ suite spend run_in_suites "$python" -m spend --quick
 timed_suite faults run_in_suites "$python" -m faults --quick
 suite agents run_in_suites "$python" -m agents --quick
 suite schema run_in_suites "$python" -m schema --quick
+suite identity run_in_suites "$python" -m identity
 timed_suite storage run_in_suites "$python" -m storage --quick
 suite canaries run_in_suites "$python" -m canaries --quick
 suite resume run_in_suites "$python" -m resume --quick

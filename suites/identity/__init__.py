@@ -1,0 +1,1 @@
+"""Logins at a real OpenID Connect provider, and tokens of it."""
