@@ -99,10 +99,11 @@ pub const SYSTEM_ROLES: [(&str, &str, &[Permission]); 3] = [
     ("admin", "All rights", &[allow(PermittedAction::Every, PermittedResource::Everything)]),
     (
         "operator",
-        "All rights but to change users, roles and tokens",
+        "All rights but to change users, roles, tenants and tokens",
         &[
             allow(PermittedAction::Every, PermittedResource::Everything),
             deny(PermittedAction::Write, PermittedResource::Area(Area::Identity)),
+            deny(PermittedAction::Write, PermittedResource::Area(Area::Tenants)),
             deny(PermittedAction::Write, PermittedResource::Area(Area::Tokens)),
         ],
     ),

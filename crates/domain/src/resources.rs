@@ -11,6 +11,7 @@ pub mod model_price;
 pub mod pool;
 pub mod provider;
 pub mod role;
+pub mod tenant;
 pub mod user;
 pub mod setting_values;
 pub mod workflow;

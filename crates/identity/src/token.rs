@@ -16,6 +16,8 @@ use crate::key_set::KeySet;
 
 /// Tolerated difference between the clocks of issuer and gateway, in seconds.
 pub const CLOCK_SKEW: i64 = 60;
+/// The beginning of every token: its header is a JSON object in base64.
+pub const PREFIX: &str = "ey";
 /// The longest token that is read.
 pub const LONGEST: usize = 8192;
 const LONGEST_TEXT: usize = 512;
@@ -39,9 +41,9 @@ pub struct TokenRules<'a> {
 }
 
 /// Whether a text has the form of a token: three parts of base64url.
-pub fn is_token(text: &str) -> bool {
+fn is_token(text: &str) -> bool {
     text.len() <= LONGEST
-        && text.starts_with("ey")
+        && text.starts_with(PREFIX)
         && text.bytes().filter(|byte| *byte == b'.').count() == 2
         && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.'))
 }

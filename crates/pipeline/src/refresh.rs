@@ -161,8 +161,8 @@ impl Refresher {
             self.publish(snapshot.clone());
         }
         if changed(IdentitySections::KINDS) {
-            let (users, errors) = self.users().await?;
-            snapshot.identities.users = users;
+            let (users, tenants, errors) = self.users().await?;
+            (snapshot.identities.users, snapshot.identities.tenants) = (users, tenants);
             snapshot.document_errors.replace_kinds(IdentitySections::KINDS, errors);
             self.publish(snapshot.clone());
         }

@@ -26,6 +26,7 @@ pub mod recalculation;
 pub mod record;
 pub mod runtime;
 pub mod settings;
+pub mod tenants;
 pub mod unpriced;
 pub mod usage;
 mod watch;

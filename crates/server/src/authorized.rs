@@ -169,6 +169,15 @@ impl InArea for Identity {
     const GLOBAL: Global = Global::AllActions;
 }
 
+/// The tenants area: tenants of the whole installation.
+pub struct Tenants;
+
+impl InArea for Tenants {
+    const AREA: Area = Area::Tenants;
+    const CAPABILITY: Option<Capability> = Some(Capability::Identity);
+    const GLOBAL: Global = Global::AllActions;
+}
+
 /// Admits everybody to login routes if the edition has the capability identity. Without it, only an authenticated caller
 /// learns that it is missing.
 pub struct LoginAllowed;
@@ -177,13 +186,30 @@ impl FromRequestParts<Arc<App>> for LoginAllowed {
     type Rejection = Problem;
 
     async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
-        if !app.gateway.capabilities.has(Capability::Identity) {
-            authenticate(parts, app).await?;
-            gate(Some(Capability::Identity), &app.gateway.capabilities)?;
-        }
+        admit_login(parts, app).await?;
         known_query::check(parts)?;
         Ok(Self)
     }
+}
+
+/// Like `LoginAllowed`, with any query: providers add parameters of their own.
+pub struct CallbackAllowed;
+
+impl FromRequestParts<Arc<App>> for CallbackAllowed {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        admit_login(parts, app).await?;
+        Ok(Self)
+    }
+}
+
+async fn admit_login(parts: &Parts, app: &App) -> Result<(), Fault> {
+    if !app.gateway.capabilities.has(Capability::Identity) {
+        authenticate(parts, app).await?;
+        gate(Some(Capability::Identity), &app.gateway.capabilities)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

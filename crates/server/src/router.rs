@@ -16,7 +16,7 @@ use utoipa_axum::routes;
 
 use crate::admin::{
     self, aliases, audit, auth, auth_keys, budgets, cache, changes, cli_tools, combos, config, console, dashboard, explain,
-    guardrails, identity, model_overrides, model_pricing, pools, providers, recalculation, runtime, settings, unpriced,
+    guardrails, identity, model_overrides, model_pricing, pools, providers, recalculation, runtime, settings, tenants, unpriced,
     usage, webhooks, workflows,
 };
 use crate::inference::{
@@ -138,6 +138,10 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(identity::roles::permissions))
         .routes(routes!(identity::roles::read, identity::roles::replace, identity::roles::delete))
         .routes(routes!(identity::providers::list))
+        .routes(routes!(tenants::list, tenants::create))
+        .routes(routes!(tenants::read, tenants::replace, tenants::delete))
+        .routes(routes!(tenants::suspend))
+        .routes(routes!(tenants::activate))
         .routes(routes!(changes::list))
         .routes(routes!(console::recent))
         .routes(routes!(console::stream))

@@ -96,7 +96,8 @@ impl SecretReset {
         self.store.documents().sealed_counts().await
     }
 
-    /// Removes the credentials and headers of providers, the values of managed keys and the secrets of webhooks.
+    /// Removes the credentials and headers of providers, the values of managed keys, the passwords of users and the
+    /// secrets of webhooks.
     pub async fn run(&self, actor: &str) -> Result<(), StoreError> {
         self.store.documents().clear_sealed(&self.own, &*self.entropy, actor).await
     }

@@ -68,6 +68,12 @@ pub fn user_path_denied(requested: &str, own: &str) -> Fault {
     .param("X-Gateway-User-Path")
 }
 
+/// The caller belongs to a tenant that an admin has suspended.
+pub fn tenant_suspended(tenant: &str) -> Fault {
+    let message = format!("The tenant '{tenant}' is suspended. Ask an administrator to activate it.");
+    Fault::new(FaultCode::TenantSuspended, message)
+}
+
 pub fn key_model_access_denied(model: &str) -> Fault {
     Fault::new(FaultCode::KeyModelAccessDenied, format!("This key may not use the model '{model}'."))
         .param("model")

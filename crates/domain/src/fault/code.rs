@@ -64,6 +64,7 @@ codes! {
     /// The gateway may not write the configuration files of tools.
     CliApplyDisabled = "cli_apply_disabled", 403, Authorization;
     UnmeteredOperation = "unmetered_operation", 403, Authorization;
+    TenantSuspended = "tenant_suspended", 403, Authorization;
     InvalidJson = "invalid_json", 400, InvalidRequest;
     InvalidParameter = "invalid_parameter", 400, InvalidRequest;
     UnknownParameter = "unknown_parameter", 400, InvalidRequest;

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use utoipa::ToSchema;
 
-use super::{Resource, pool::Pool};
+use super::{Resource, pool::Pool, tenant::Tenant};
 use crate::clock::Timestamp;
 use crate::fault::{self, Fault};
 use crate::ids::Entropy;
@@ -171,7 +171,8 @@ impl Resource for AuthKey {
     /// A deactivated key refers to nothing, so it does not block deletions.
     fn references(&self) -> Vec<(&'static str, String)> {
         let pool = self.provider_pool_id.clone().filter(|_| self.deactivated_at.is_none());
-        pool.map(|pool| (Pool::KIND, pool)).into_iter().collect()
+        let tenant = self.tenant_id.clone().map(|tenant| (Tenant::KIND, tenant));
+        pool.map(|pool| (Pool::KIND, pool)).into_iter().chain(tenant).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Resource;
 use super::role::Role;
+use super::tenant::Tenant;
 use crate::fault::{self, Fault};
 use crate::secret::{self, Secret};
 use crate::user_path::UserPath;
@@ -76,6 +77,7 @@ impl Resource for User {
     }
 
     fn references(&self) -> Vec<(&'static str, String)> {
-        self.roles.iter().map(|role| (Role::KIND, role.clone())).collect()
+        let roles = self.roles.iter().map(|role| (Role::KIND, role.clone()));
+        roles.chain(self.tenant_id.clone().map(|tenant| (Tenant::KIND, tenant))).collect()
     }
 }

@@ -59,10 +59,12 @@ pub fn authenticate(snapshot: &Snapshot, presented: Presented<'_>) -> Result<Pri
             _ => return Err(missing_credential(headers)),
         },
     };
-    identified.map_err(|reason| {
+    let principal = identified.map_err(|reason| {
         tracing::debug!(request_id, reason = reason.as_str(), "credential refused");
         fault::invalid_api_key().because(reason)
-    })
+    })?;
+    snapshot.identities.tenants.admit(&principal)?;
+    Ok(principal)
 }
 
 /// The credential that a client sent. If there is an `Authorization` header, the others are ignored.
@@ -101,9 +103,9 @@ pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Prin
         Err(KeyRejection::Unknown) => {}
         identified => return identified,
     }
-    match identify_session(snapshot, &digest, SessionKind::Access, now) {
-        Err(KeyRejection::Unknown) if token::is_token(token) => verify_token(snapshot, token, &digest, now),
-        identified => identified,
+    match token.starts_with(token::PREFIX) {
+        true => verify_token(snapshot, token, &digest, now),
+        false => identify_session(snapshot, &digest, SessionKind::Access, now),
     }
 }
 
@@ -213,6 +215,7 @@ pub fn reauthenticate(
     principal: &Principal,
     now: Timestamp,
 ) -> Result<Principal, KeyRejection> {
+    snapshot.identities.tenants.admit(principal).map_err(|_| KeyRejection::Deactivated)?;
     match principal {
         Principal::Master => Ok(Principal::Master),
         Principal::Key(key) => verify_key(snapshot, &key.digest, now),

@@ -16,6 +16,7 @@ use crate::snapshot::document_errors::DocumentErrors;
 use crate::snapshot::identities::Identities;
 use crate::snapshot::identities::revocations::Revocations;
 use crate::snapshot::identities::sessions::SessionTable;
+use crate::snapshot::identities::tenants::Tenants;
 use crate::snapshot::identities::users::Users;
 
 /// The time between two checks whether the keys of an issuer are missing or old.
@@ -30,29 +31,30 @@ impl Refresher {
         let now = self.gateway.clock.now();
         let table = SessionTable::default().with(seq, sessions.live(now).await?, now);
         let revocations = Revocations::default().with(sessions.revocations_since(0).await?);
-        let (users, errors) = self.users().await?;
+        let (users, tenants, errors) = self.users().await?;
         let identities = Identities {
             sessions: Arc::new(table),
             users,
+            tenants,
             token_issuers: Arc::new(TokenIssuers::new(self.fixed().token_issuers.clone())),
             revocations: Arc::new(revocations),
         };
         Ok((identities, errors))
     }
 
-    /// Compiles the users, if the edition has them, and returns the documents that do not compile.
-    pub(super) async fn users(&self) -> Result<(Arc<Users>, DocumentErrors), StoreError> {
+    /// Compiles users and tenants, if the edition has them, and returns the documents that do not compile.
+    pub(super) async fn users(&self) -> Result<(Arc<Users>, Arc<Tenants>, DocumentErrors), StoreError> {
         if !self.gateway.capabilities.has(Capability::Identity) {
             return Ok(Default::default());
         }
         let mut compilation = self.compilation(&[], None);
-        let IdentitySections { roles, users } = IdentitySections::load(&mut compilation).await?;
+        let IdentitySections { roles, tenants, users } = IdentitySections::load(&mut compilation).await?;
         let roles: HashMap<&str, _> = roles.iter().map(|(name, role)| (name.as_str(), role)).collect();
         let (mut errors, at) = (compilation.errors, self.gateway.clock.now());
         let users = Users::compile(users.values(), &roles, |id, reason| {
             errors.report(User::KIND, id, reason, at);
         });
-        Ok((Arc::new(users), errors))
+        Ok((Arc::new(users), Arc::new(Tenants::new(tenants.into_values())), errors))
     }
 
     /// Keeps the keys of token issuers current: at once, and then regularly.

@@ -21,6 +21,7 @@ use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
 use domain::resources::role::Role;
+use domain::resources::tenant::Tenant;
 use domain::resources::user::User;
 use domain::resources::workflow::Workflow;
 use store::{Documents, StoreError};
@@ -111,9 +112,10 @@ sections! {
 }
 
 sections! {
-    /// The documents that users are compiled from. One that does not compile grants nothing.
+    /// The documents that users and tenants are compiled from. One that does not compile grants nothing.
     IdentitySections {
         roles: AsStored<Role>,
+        tenants: AsStored<Tenant>,
         users: AsStored<User>,
     }
 }

@@ -28,7 +28,7 @@ pub(super) use self::draft::scopes;
 pub(super) use self::grant::{normal_path, within_grant as check_grant};
 use self::view::{CreatedKey, KeyView};
 use super::names::Names;
-use super::record;
+use super::{record, tenants};
 use crate::App;
 use crate::authorized::{AuthKeys, Authorized, Read, Write};
 use crate::body::Strict;
@@ -51,6 +51,7 @@ pub async fn create(
     let id = ids::prefixed("key", gateway.clock.now(), &*gateway.entropy);
     let key = draft::draft(request, id, &raw, &authorized.principal, &authorized.snapshot.routes.names)?;
     let _turn = app.naming.lock().await;
+    tenants::require_known(&app, key.tenant_id.as_deref())?;
     if let Some(pool) = &key.provider_pool_id {
         Names::load(&app).await?.pool("provider_pool_id", pool)?;
     }

@@ -25,6 +25,7 @@ mod round_trip;
 mod runtime;
 mod settings;
 mod strictness;
+mod tenants;
 mod usage;
 mod webhooks;
 mod workflows;

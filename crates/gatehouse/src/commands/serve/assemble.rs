@@ -378,7 +378,7 @@ fn unopened(settings: &Settings, error: &StoreError) -> String {
          fingerprint of {given}: {own}\n  fingerprint of the key that sealed them: {stored}\n\
          Put the old key back (ENCRYPTION_KEY, or encryption.key in the data directory; replicas on one database share it).\n\
          If it is lost, `gatehouse secrets reset` clears the sealed values: provider keys and headers, the values of managed \
-         keys, the webhook secret."
+         keys, the passwords of users, the webhook secret."
     )
 }
 

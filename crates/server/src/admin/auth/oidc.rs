@@ -10,7 +10,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
 use domain::fault::{self, Fault, FaultCode};
 use http::header::{CACHE_CONTROL, HOST, LOCATION, SET_COOKIE};
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode, Uri};
 use identity::oidc::OidcProvider;
 use identity::oidc::flow::{self, LoginFlow};
 
@@ -35,11 +35,15 @@ pub async fn start(
     _: LoginAllowed,
     Named(name): Named,
     Extension(context): Extension<RequestContext>,
+    uri: Uri,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let provider = find(&app, &name)?;
     let secure = cookies::is_secure(&context, &headers);
-    let redirect_uri = redirect_uri(&app, &provider, &headers, secure)?;
+    // With HTTP/2, the host is in the address of the request.
+    let named = headers.get(HOST).and_then(|value| value.to_str().ok());
+    let host = named.or_else(|| uri.authority().map(|authority| authority.as_str()));
+    let redirect_uri = redirect_uri(&app, &provider, host, secure)?;
     let discovery = exchange::discover(&app, &provider).await?;
     let gateway = &app.gateway;
     let login = LoginFlow::start(&provider.name, redirect_uri, gateway.clock.now(), &*gateway.entropy);
@@ -62,15 +66,14 @@ fn find(app: &App, name: &str) -> Result<Arc<OidcProvider>, Fault> {
 fn redirect_uri(
     app: &App,
     provider: &OidcProvider,
-    headers: &HeaderMap,
+    host: Option<&str>,
     secure: bool,
 ) -> Result<String, Fault> {
     let base_path = app.config.base_path.trim_end_matches('/');
     if let Some(base) = &provider.redirect_base {
         return Ok(format!("{}{base_path}{CALLBACK_PATH}", base.trim_end_matches('/')));
     }
-    let host = headers.get(HOST).and_then(|value| value.to_str().ok()).filter(|host| !host.is_empty());
-    let host = host.ok_or_else(|| {
+    let host = host.filter(|host| !host.is_empty()).ok_or_else(|| {
         let message = "The request names no host: set redirect_base of the provider in OIDC_PROVIDERS.";
         fault::invalid_parameter("Host", message)
     })?;

@@ -13,7 +13,7 @@ use serde::{Deserialize, Deserializer};
 use utoipa::ToSchema;
 
 use super::super::names::Names;
-use super::super::record;
+use super::super::{record, tenants};
 use super::view::{self, KeyView, PreviousView};
 use super::{amend, draft, grant};
 use crate::App;
@@ -121,6 +121,9 @@ pub async fn replace(
         record::name("id", request.id.clone(), stored.value.id.clone())?;
         let key = grant::inherit(edited(&request, stored.value.clone(), principal, now)?, principal);
         grant::within(&key, principal, &routes.names)?;
+        if key.tenant_id != stored.value.tenant_id {
+            tenants::require_known(&app, key.tenant_id.as_deref())?;
+        }
         let moved = key.provider_pool_id != stored.value.provider_pool_id;
         match &key.provider_pool_id {
             Some(pool) if moved || key.deactivated_at.is_none() => names.pool("provider_pool_id", pool)?,

@@ -6,7 +6,8 @@ use axum::Json;
 use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Response};
 use domain::fault::{self, Fault};
-use domain::permission::{Permission, PermittedResource, SYSTEM_ROLES};
+use domain::permission::{Effect, Permission, PermittedResource, SYSTEM_ROLES};
+use domain::resources::Resource as _;
 use domain::resources::role::Role;
 use http::{HeaderMap, StatusCode};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,9 @@ const READ_ONLY: [&str; 3] = ["system", "created_at", "updated_at"];
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RoleBody {
-    pub name: String,
+    /// Optional in a PUT, because the name is in the path.
+    #[serde(default)]
+    pub name: Option<String>,
     #[serde(default)]
     pub description: Option<String>,
     #[serde(default)]
@@ -137,10 +140,11 @@ pub async fn create(
     authorized: Authorized<Write<Identity>>,
     Strict(body): Strict<RoleBody>,
 ) -> Result<Response, Problem> {
-    refuse_system(&body.name)?;
+    let name = body.name.unwrap_or_default();
+    refuse_system(&name)?;
     super::within(&authorized.principal, &body.permissions)?;
     let description = body.description.unwrap_or_default();
-    let role = Role { name: body.name, description, permissions: body.permissions };
+    let role = Role { name, description, permissions: body.permissions };
     let stored = collection(&app).put(&role, Writing::Create, authorized.principal.actor(), None).await?;
     app.refresher.refresh().await?;
     Ok(record::answer(StatusCode::CREATED, &stored.etag(), view(stored)))
@@ -170,13 +174,13 @@ async fn find(app: &App, name: &str) -> Result<Stored<Role>, Problem> {
     }
 }
 
-/// Change a role. It is in force at once for all users that have it.
+/// Change or create a role. It is in force at once for all users that have it.
 #[utoipa::path(put, path = "/admin/api/v1/identity/roles/{name}", operation_id = "replace_role", tag = "identity", params(("name" = String, Path, description = "The role")),
     request_body = RoleBody,
-    responses((status = 200, description = "The role", body = RoleView), (status = 400, description = "Invalid request"),
-        (status = 401, description = "Unauthorized"), (status = 403, description = "The role grants, or would grant, more than the caller's rights"),
-        (status = 404, description = "No such role"), (status = 409, description = "The role is built in"),
-        (status = 412, description = "Changed in the meantime")),
+    responses((status = 200, description = "The role", body = RoleView), (status = 201, description = "Created", body = RoleView),
+        (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "The role grants, or would grant, more than the caller's rights"),
+        (status = 409, description = "The role is built in"), (status = 412, description = "Changed in the meantime")),
     security(("bearer" = ["admin:identity:write"])))]
 pub async fn replace(
     State(app): State<Arc<App>>,
@@ -186,24 +190,28 @@ pub async fn replace(
     patch: Patch,
 ) -> Result<Response, Problem> {
     refuse_system(&name)?;
-    let known = find(&app, &name).await?;
-    let body: RoleBody = patch.over(Some(&known.value), &READ_ONLY)?;
-    let name = record::name("name", Some(body.name), name)?;
+    let exists = app.refresher.store().documents().find(Role::KIND, &name).await?.is_some();
+    let known = collection(&app).get_readable(&name).await?;
+    let body: RoleBody = patch.over(known.as_ref().map(|known| &known.value), &READ_ONLY)?;
+    let name = record::name("name", body.name, name)?;
     let role =
         Role { name, description: body.description.unwrap_or_default(), permissions: body.permissions };
-    // Without its rules that deny, users with other roles may have more: only who has all rights may drop one.
-    let keeps = known.value.permissions.iter().filter(|rule| rule.effect == domain::permission::Effect::Deny);
-    if !keeps.clone().all(|rule| role.permissions.contains(rule)) {
+    let before = known.as_ref().map(|known| known.value.permissions.as_slice()).unwrap_or_default();
+    // Without its rules that deny, users with other roles may have more; those of a role that cannot be read are not
+    // known. Only callers with all rights may drop them.
+    let drops = before.iter().any(|rule| rule.effect == Effect::Deny && !role.permissions.contains(rule));
+    if drops || (exists && known.is_none()) {
         super::within(&authorized.principal, SYSTEM_ROLES[0].2)?;
     }
-    super::within(&authorized.principal, &known.value.permissions)?;
+    super::within(&authorized.principal, before)?;
     super::within(&authorized.principal, &role.permissions)?;
-    let etag = known.etag();
-    let if_match = record::if_match(&headers).or(Some(&etag));
+    let etag = known.as_ref().map(Stored::etag);
+    let if_match = record::if_match(&headers).or(etag.as_deref());
     let actor = authorized.principal.actor();
-    let stored = collection(&app).put(&role, Writing::Replace, actor, if_match).await?;
+    let stored = collection(&app).put(&role, Writing::Upsert, actor, if_match).await?;
     app.refresher.refresh().await?;
-    Ok(record::answer(StatusCode::OK, &stored.etag(), view(stored)))
+    let status = if exists { StatusCode::OK } else { StatusCode::CREATED };
+    Ok(record::answer(status, &stored.etag(), view(stored)))
 }
 
 /// Delete a role that no user has.

@@ -7,6 +7,7 @@ use axum::extract::{Query, State};
 use axum::response::{IntoResponse as _, Response};
 use domain::fault::{self, Fault};
 use domain::ids;
+use domain::permission::SYSTEM_ROLES;
 use domain::principal::Principal;
 use domain::resources::role::Role;
 use domain::resources::user::User;
@@ -19,7 +20,7 @@ use utoipa::ToSchema;
 
 use super::UserView;
 use crate::App;
-use crate::admin::record;
+use crate::admin::{record, tenants};
 use crate::authorized::{Authorized, Identity, Read, Write};
 use crate::body::{Patch, Strict};
 use crate::fault::Problem;
@@ -180,10 +181,13 @@ pub async fn delete(
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    match collection(&app).get_readable(&id).await? {
-        Some(stored) => within(&authorized.principal, &stored.value, &super::stored_roles(&app).await?)?,
+    match collection(&app).get(&id).await {
         // The rights of one that cannot be read are not known.
-        None => super::within(&authorized.principal, domain::permission::SYSTEM_ROLES[0].2)?,
+        Err(StoreError::Corrupt(_)) => super::within(&authorized.principal, SYSTEM_ROLES[0].2)?,
+        stored => {
+            let stored = stored?.ok_or_else(|| missing(&id))?;
+            within(&authorized.principal, &stored.value, &super::stored_roles(&app).await?)?;
+        }
     }
     let actor = authorized.principal.actor();
     match collection(&app).delete_any(&id, actor, record::if_match(&headers)).await {
@@ -245,6 +249,7 @@ pub(super) async fn write(
     if_match: Option<&str>,
 ) -> Result<Stored<User>, Problem> {
     let _turn = app.naming.lock().await;
+    tenants::require_known(app, user.tenant_id.as_deref())?;
     let others = collection(app).all().await?;
     if others.iter().any(|other| other.value.email == user.email && other.value.id != user.id) {
         let message = format!("There is a user with the address '{}' already.", user.email);

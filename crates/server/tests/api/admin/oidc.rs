@@ -81,6 +81,7 @@ async fn a_login_at_a_provider_opens_a_session_with_mapped_roles() {
     app::each_with(
         || settings(&issuer, &more),
         async |app| {
+            app.put("/admin/api/v1/tenants/acme", json!({})).send().await.expect_status(201);
             let login = start(&app).await;
             let redirect =
                 "redirect_uri=http%3A%2F%2Fgateway.example%2Fadmin%2Fapi%2Fv1%2Fauth%2Foidc%2Fcallback";

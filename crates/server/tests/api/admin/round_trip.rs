@@ -28,6 +28,18 @@ fn resources(app: &TestApp) -> Vec<Resource> {
             cleared: json!([]),
         },
         Resource {
+            path: "tenants/acme",
+            body: json!({"name": "Acme", "metadata": {"plan": "gold"}}),
+            edit: ("name", json!("Acme Ltd")),
+            cleared: json!(""),
+        },
+        Resource {
+            path: "identity/roles/auditor",
+            body: json!({"description": "reads", "permissions": [{"action": "read", "resource": "audit", "effect": "allow"}]}),
+            edit: ("description", json!("reads the log")),
+            cleared: json!(""),
+        },
+        Resource {
             path: "pools/both",
             body: json!({"members": ["openai", "second"], "strategy": "weighted", "weights": {"second": 3.0}, "health_aware": false}),
             edit: ("strategy", json!("random")),

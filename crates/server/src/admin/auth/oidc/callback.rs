@@ -15,7 +15,7 @@ use super::super::{cookies, user_session};
 use super::{FLOW_COOKIE, exchange, failed, find, redirect, refused};
 use crate::App;
 use crate::admin::identity;
-use crate::authorized::LoginAllowed;
+use crate::authorized::CallbackAllowed;
 use crate::fault::Problem;
 use crate::query::{self, Pairs};
 use crate::request_context::RequestContext;
@@ -26,13 +26,12 @@ const LONGEST: usize = 4096;
 #[utoipa::path(get, path = "/admin/api/v1/auth/oidc/callback", operation_id = "finish_oidc_login", tag = "auth",
     params(("code" = Option<String>, Query, description = "The code of the provider"), ("state" = Option<String>, Query, description = "The state of the login"),
         ("iss" = Option<String>, Query, description = "The issuer"), ("error" = Option<String>, Query, description = "The provider's error"),
-        ("error_description" = Option<String>, Query, description = "Its description"), ("error_uri" = Option<String>, Query, description = "Its page"),
-        ("session_state" = Option<String>, Query, description = "Ignored"), ("scope" = Option<String>, Query, description = "Ignored")),
+        ("error_description" = Option<String>, Query, description = "Ignored, as are other parameters of the provider")),
     responses((status = 302, description = "To the dashboard, with the session cookie"), (status = 400, description = "Invalid request"),
         (status = 401, description = "The login failed"), (status = 403, description = "The account may not log in, or the edition has no identity")))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: LoginAllowed,
+    _: CallbackAllowed,
     Extension(context): Extension<RequestContext>,
     headers: HeaderMap,
     Query(pairs): Query<Pairs>,
@@ -46,7 +45,7 @@ pub async fn read(
         (status = 401, description = "The login failed"), (status = 403, description = "The account may not log in, or the edition has no identity")))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    _: LoginAllowed,
+    _: CallbackAllowed,
     Extension(context): Extension<RequestContext>,
     headers: HeaderMap,
     body: Bytes,
