@@ -11,9 +11,9 @@ pub mod model_price;
 pub mod pool;
 pub mod provider;
 pub mod role;
+pub mod setting_values;
 pub mod tenant;
 pub mod user;
-pub mod setting_values;
 pub mod workflow;
 
 use std::collections::BTreeMap;

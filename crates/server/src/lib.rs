@@ -49,8 +49,8 @@ pub use accept::{ListenConfig, serve};
 pub use admin::config::{FileResources, schema as config_schema};
 pub use admin::identity::create_first_admin;
 pub use http_service::HttpService;
-pub use runtime_settings::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
 pub use router::{document, published_document, routes};
+pub use runtime_settings::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
 pub use workers::Workers;
 
 /// State shared by all handlers.

@@ -15,9 +15,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::admin::{
-    self, aliases, audit, auth, auth_keys, budgets, cache, changes, cli_tools, combos, config, console, dashboard, explain,
-    guardrails, identity, model_overrides, model_pricing, pools, providers, recalculation, runtime, settings, tenants, unpriced,
-    usage, webhooks, workflows,
+    self, aliases, audit, auth, auth_keys, budgets, cache, changes, cli_tools, combos, config, console,
+    dashboard, explain, guardrails, identity, model_overrides, model_pricing, pools, providers,
+    recalculation, runtime, settings, tenants, unpriced, usage, webhooks, workflows,
 };
 use crate::inference::{
     chat, gemini, google_models, messages, models, passthrough, plain, responses, websocket,

@@ -15,9 +15,9 @@ mod migrations;
 mod outbox;
 pub mod responses;
 pub mod seal;
-pub mod sessions;
 mod semantic_checks;
 pub mod semantic_entries;
+pub mod sessions;
 mod stamp;
 #[cfg(test)]
 mod testing;
@@ -58,9 +58,9 @@ pub use crate::ledger::{
 pub use crate::outbox::{Alert, Delivery, Message, Outbox, OutboxEntry};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
-pub use crate::sessions::{RefreshOutcome, RevokedBy, Sessions, TokenRevocation};
 pub use crate::semantic_checks::{SemanticChecks, bucket as semantic_bucket};
 pub use crate::semantic_entries::{SemanticCursor, SemanticEntries, SemanticRow};
+pub use crate::sessions::{RefreshOutcome, RevokedBy, Sessions, TokenRevocation};
 pub use crate::stamp::Stamp;
 
 #[derive(Clone, Debug)]

@@ -16,8 +16,9 @@ use super::routing::{FallbackMode, FallbackRules, Share};
 use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, PassthroughUnmetered, StorageType,
-    UnpricedPolicy, UrlPath, Value, above_zero, between, email, host, http_url, log_level, networks, not_root,
-    origins, otlp_headers, positive, postgres_url, resource_attributes, webhook_events, webhook_secret, webhook_url,
+    UnpricedPolicy, UrlPath, Value, above_zero, between, email, host, http_url, log_level, networks,
+    not_root, origins, otlp_headers, positive, postgres_url, resource_attributes, webhook_events,
+    webhook_secret, webhook_url,
 };
 use super::{Section, Setting, SettingOrigin};
 

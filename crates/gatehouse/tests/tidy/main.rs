@@ -30,7 +30,17 @@ const FLOORS: [(&str, &[&str]); 17] = [
     ("egress", &["domain"]),
     (
         "pipeline",
-        &["domain", "wire", "catalog", "guardrails", "identity", "semantic-cache", "local-models", "store", "egress"],
+        &[
+            "domain",
+            "wire",
+            "catalog",
+            "guardrails",
+            "identity",
+            "semantic-cache",
+            "local-models",
+            "store",
+            "egress",
+        ],
     ),
     ("cli-tools", &["domain"]),
     ("server", &["domain", "pipeline", "dashboard", "cli-tools", "identity", "store", "egress", "wire"]),
@@ -68,7 +78,8 @@ const ALONE: [(&str, &str); 6] = [
 ];
 
 /// The floors without IO, and what they never touch.
-const PURE: [&str; 7] = ["domain", "wire", "catalog", "guardrails", "identity", "semantic-cache", "local-models"];
+const PURE: [&str; 7] =
+    ["domain", "wire", "catalog", "guardrails", "identity", "semantic-cache", "local-models"];
 const RUNTIME: [&str; 7] = ["tokio", "hyper", "hyper-util", "tokio-util", "socket2", "jiff", "futures-util"];
 
 const MOST_LINES: usize = 600;
