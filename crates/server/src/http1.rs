@@ -37,8 +37,10 @@ use crate::request_context::Outgoing;
 pub(crate) const MAX_HEAD: usize = 64 * 1024;
 /// Time limit for reading the rest of a request body that the handler did not read.
 const DISCARD_TIMEOUT: Duration = Duration::from_secs(1);
-/// Maximum number of bytes that are read and discarded before a connection is closed.
-const LINGER_BYTES: u64 = 1024 * 1024;
+/// Limits on what is read and discarded before a connection is closed. A client that sends a body of the largest size
+/// before it reads the response gets the response.
+const LINGER_BYTES: u64 = 128 * 1024 * 1024;
+const LINGER_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The time limits of a connection.
 #[derive(Clone, Copy)]
@@ -98,12 +100,12 @@ pub(crate) async fn serve(
         let request = request.map(|()| reader.body(body_length, whole));
         let Some(response) = answer(service, request, &reader).await else { return Ok(Served::Closed) };
         let is_stopping = stopping.is_terminated() || stopping.as_mut().now_or_never().is_some();
-        let sender =
-            ResponseSender::start(response, has_body, keep_alive && !is_stopping, service.now(), &mut writer);
+        let keep_alive = keep_alive && !is_stopping && reader.body_left() <= SMALL_BODY as u64;
+        let sender = ResponseSender::start(response, has_body, keep_alive, service.now(), &mut writer);
         let reusable = sender.send(&reader, &mut writer).await?;
         if !reusable || !reader.discard_body(SMALL_BODY as u64, DISCARD_TIMEOUT).await? {
             writer.shut_down().await?;
-            reader.linger(LINGER_BYTES, DISCARD_TIMEOUT).await;
+            reader.linger(LINGER_BYTES, LINGER_TIMEOUT).await;
             return Ok(Served::Closed);
         }
     }

@@ -138,8 +138,10 @@ impl Reader {
     /// Reads the rest of a body that the handler has not read. Returns false if the connection cannot be used again.
     pub(super) async fn discard_body(&self, limit: u64, timeout: Duration) -> io::Result<bool> {
         match self.body_left() {
+            // A body that is still in use could read bytes of the next request.
+            _ if Arc::strong_count(&self.0) > 1 => Ok(false),
             0 => Ok(true),
-            left if left > limit || Arc::strong_count(&self.0) > 1 => Ok(false),
+            left if left > limit => Ok(false),
             _ => tokio::time::timeout(timeout, poll_fn(|context| self.poll_discard(context)))
                 .await
                 .unwrap_or(Ok(false)),
