@@ -1,5 +1,6 @@
 //! The error answers of every operation: their schemas, statuses and examples.
 
+use domain::fault::FaultCode;
 use serde_json::{Value, json};
 
 /// The error format of a route.
@@ -105,25 +106,24 @@ fn description(status: &str) -> &'static str {
 }
 
 fn content(status: &str, format: ErrorFormat) -> Value {
-    let (kind, code, message) = match status {
-        "401" => ("authentication_error", "invalid_api_key", "The API key is not valid."),
-        "403" => ("authorization_error", "insufficient_scope", "This key lacks the scope of this operation."),
-        "404" => ("not_found_error", "not_found", "There is nothing of that name."),
-        "409" => ("invalid_request_error", "conflict", "The name is taken."),
-        "412" => ("invalid_request_error", "precondition_failed", "It was changed in the meantime."),
-        "413" => ("invalid_request_error", "request_too_large", "The body has more than 10485760 bytes."),
-        "429" => ("rate_limit_error", "rate_limit_exceeded", "Rate limit reached. Retry in 12 s."),
-        "500" => ("internal_error", "internal_error", "The gateway failed to handle this request."),
-        "503" => ("service_unavailable_error", "feature_unavailable", "Storage is not available."),
-        "502" | "504" | "5XX" => {
-            ("provider_error", "upstream_unreachable", "The provider could not be reached.")
-        }
-        _ => ("invalid_request_error", "invalid_parameter", "A value is not valid."),
+    let (code, message) = match status {
+        "401" => (FaultCode::InvalidApiKey, "The API key is not valid."),
+        "403" => (FaultCode::InsufficientScope, "This key lacks the scope of this operation."),
+        "404" => (FaultCode::NotFound, "There is nothing of that name."),
+        "409" => (FaultCode::Conflict, "The name is taken."),
+        "412" => (FaultCode::PreconditionFailed, "It was changed in the meantime."),
+        "413" => (FaultCode::RequestTooLarge, "The body has more than 10485760 bytes."),
+        "429" => (FaultCode::RateLimitExceeded, "Rate limit reached. Retry in 12 s."),
+        "500" => (FaultCode::InternalError, "The gateway failed to handle this request."),
+        "503" => (FaultCode::FeatureUnavailable, "Storage is not available."),
+        "502" | "504" | "5XX" => (FaultCode::UpstreamUnreachable, "The provider could not be reached."),
+        _ => (FaultCode::InvalidParameter, "A value is not valid."),
     };
+    let kind = code.defaults().1.as_str();
     match format {
         ErrorFormat::Gateway => json!({
             "schema": {"$ref": "#/components/schemas/Error"},
-            "example": {"error": {"type": kind, "message": message, "param": null, "code": code}},
+            "example": {"error": {"type": kind, "message": message, "param": null, "code": code.as_str()}},
         }),
         ErrorFormat::Anthropic => json!({
             "schema": {"$ref": "#/components/schemas/AnthropicError"},

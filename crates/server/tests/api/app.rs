@@ -35,7 +35,7 @@ use pipeline::services::embedder::Embedder;
 use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvents};
 use pipeline::snapshot::Snapshot;
 use serde_json::{Value, json};
-use server::{App, Config, HttpService, ListenConfig};
+use server::{App, CliToolsConfig, Config, HttpService, ListenConfig};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::{SeededEntropy, Upstream};
@@ -89,6 +89,8 @@ impl Default for TestSettings {
                 version: "0.0.0-test",
                 // Long, so that a busy machine does not look like storage that is down.
                 probe_timeout: Duration::from_secs(20),
+                // Writes nothing without a home directory.
+                cli_tools: CliToolsConfig { enabled: true, apply_enabled: true, home: None },
                 ..Config::default()
             },
             allow_private: false,

@@ -176,7 +176,7 @@ fn api_page(document: &Value) -> String {
                 "| `{} {path}` | `{}` | {} | {scope} | {} |\n",
                 method.to_uppercase(),
                 operation["operationId"].as_str().unwrap(),
-                operation["summary"].as_str().unwrap().trim_end_matches('.'),
+                operation["summary"].as_str().unwrap().trim_end_matches('.').replace('\n', " "),
                 statuses.join(" ")
             ));
         }

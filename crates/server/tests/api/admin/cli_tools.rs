@@ -72,7 +72,12 @@ async fn previews_mask_the_key() {
 
 #[tokio::test]
 async fn files_are_written_only_if_that_is_allowed() {
-    app::each(async |app| {
+    let settings = || {
+        let mut settings = TestSettings::default();
+        settings.config.cli_tools.apply_enabled = false;
+        settings
+    };
+    app::each_with(settings, async |app| {
         for action in ["apply", "reset"] {
             let (status, code, _) =
                 app.post(format!("{TOOLS}/codex/{action}"), json!({"api_key": KEY})).refusal().await;
@@ -91,7 +96,6 @@ async fn files_are_written_and_restored() {
     let home = Arc::new(TempDir::new().unwrap());
     let settings = || {
         let mut settings = TestSettings::default();
-        settings.config.cli_tools.apply_enabled = true;
         settings.config.cli_tools.home = Some(home.path().to_owned());
         settings
     };
