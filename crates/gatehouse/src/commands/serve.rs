@@ -1,6 +1,7 @@
 //! `gatehouse serve`: assembles the gateway, runs it until a signal arrives, and shuts it down in a fixed order.
 
 pub(super) mod assemble;
+mod background_tasks;
 mod reload;
 mod telemetry;
 
@@ -92,13 +93,13 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     assembled.gateway.tasks.spawn(background_responses::run(assembled.gateway.clone(), drained.clone()));
     assembled.gateway.tasks.spawn(assembled.drainer.run(drained));
     let mut background = assembled.background;
-    background.push(assemble::spawn(assembled.running_settings.clone().run(hangup)));
+    background.push(background_tasks::spawn(assembled.running_settings.clone().run(hangup)));
     watch_signals(stop)?;
     // The workers end last: tasks that calls left behind still run on them.
     let workers = Workers::start(Workers::for_this_machine())
         .map_err(|error| format!("A thread could not be started: {error}"))?;
     workers.each(&assembled.gateway.tasks, || warm(assembled.gateway.clone()));
-    background.push(assemble::spawn(release_startup_code()));
+    background.push(background_tasks::spawn(release_startup_code()));
     let cut = server::serve(listener, assembled.http_service, assembled.listen, stopping, &workers).await;
 
     // Shutdown order: no new calls, then the remaining work of calls, then their receipts, then storage.
