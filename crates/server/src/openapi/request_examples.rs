@@ -38,7 +38,7 @@ fn admin(method: &str, path: &str) -> Option<Value> {
             "mode": "dry_run", "prices": [{"selector": "openai/gpt-4o", "input_per_mtok": 2.5, "output_per_mtok": 10.0}],
         }),
         ("PUT", "/guardrails/{name}") => {
-            json!({"type": "regex", "config": {"patterns": ["secret"]}})
+            json!({"type": "regex_block", "config": {"patterns": ["secret"]}})
         }
         ("POST", "/guardrails/{name}/test") => json!({"text": "Call me at 555 0100.", "role": "user"}),
         ("POST", "/workflows") => {
