@@ -76,7 +76,7 @@ pub async fn revoke(
     Ok(Json(Revoked { revoked_by: by.as_str(), issuer, value, revoked_at }))
 }
 
-/// What the body names: a token, a subject, or an issuer alone.
+/// The kind and the value of a revocation: a token, a subject, or an issuer alone.
 fn named(
     jti: Option<String>,
     subject: Option<String>,
