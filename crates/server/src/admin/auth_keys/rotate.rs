@@ -7,6 +7,7 @@ use axum::response::Response;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use domain::principal::Principal;
+use domain::resources::Resource as _;
 use domain::resources::auth_key::{self, AuthKey};
 use http::{HeaderMap, StatusCode};
 use serde::Deserialize;
@@ -56,12 +57,14 @@ pub async fn rotate(
     rotated(&app, principal, &id, &headers, &request, within).await
 }
 
-/// Rotate the calling key. Needs no scope: a key can always replace its own value.
+/// Rotate the calling key. Needs no scope: the current value of a key can always replace itself. A previous value cannot,
+/// because it may be the leaked one that the rotation replaced.
 #[utoipa::path(post, path = "/admin/api/v1/auth-keys/me/rotate", tag = "auth-keys", operation_id = "rotate_own_key",
     request_body = RotateKey,
     responses((status = 200, description = "The key, with its new raw value", body = CreatedKey),
         (status = 400, description = "Invalid request, or the master key"), (status = 401, description = "Unauthorized"),
-        (status = 409, description = "Too many values are valid at once"),
+        (status = 403, description = "The caller uses a previous value of the key"),
+        (status = 409, description = "Too many values are valid at once, or a key of gatehouse.yaml"),
         (status = 412, description = "Changed in the meantime")),
     security(("bearer" = [])))]
 pub async fn rotate_own(
@@ -74,7 +77,19 @@ pub async fn rotate_own(
         let message = "The caller is not a managed key. The master key is set by GATEWAY_MASTER_KEY.";
         return Err(Fault { param: None, ..fault::invalid_parameter("", message) }.into());
     };
-    rotated(&app, &authorized.principal, &key.id, &headers, &request, |_| Ok(())).await
+    if app.refresher.is_configured(AuthKey::KIND, &key.id) {
+        let message = format!("The key '{}' is set in gatehouse.yaml: change its value there.", key.id);
+        return Err(fault::conflict(message).into());
+    }
+    let sent = auth_key::digest_hex(&key.digest);
+    let allowed = |stored: &AuthKey| if stored.digest == sent { Ok(()) } else { Err(not_current()) };
+    rotated(&app, &authorized.principal, &key.id, &headers, &request, allowed).await
+}
+
+fn not_current() -> Fault {
+    let message = "This value of the key was replaced by a rotation and only stays valid for its overlap: rotate the key \
+                   with its current value, or with a key that has the scope 'admin:auth-keys:write'.";
+    fault::insufficient_scope("admin:auth-keys:write").with_message(message)
 }
 
 /// Replaces the value of a key that the caller may change.

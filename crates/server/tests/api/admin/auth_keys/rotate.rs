@@ -184,3 +184,18 @@ async fn every_key_rotates_itself() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_replaced_value_cannot_take_the_key_over() {
+    app::each(async |app| {
+        let path = "/admin/api/v1/auth-keys/me/rotate";
+        let (id, leaked) = app.key(json!({"name": "own"})).await;
+        let (current, _) = rotate(&app, &id, json!({"overlap_seconds": 600})).await;
+        let refused = app.post(path, json!({"overlap_seconds": 0})).key(&leaked).refusal().await;
+        assert_eq!((refused.0, &*refused.1), (403, "insufficient_scope"));
+        assert!(works(&app, &current).await && works(&app, &leaked).await, "nothing was changed");
+        app.post(path, json!({"overlap_seconds": 0})).key(&current).send().await.expect_status(200);
+        assert!(!works(&app, &current).await);
+    })
+    .await;
+}

@@ -100,6 +100,17 @@ async fn a_key_of_the_file_is_deactivated_by_an_override() {
 }
 
 #[tokio::test]
+async fn a_key_of_the_file_does_not_rotate_itself() {
+    app::each_with(with_files, async |app| {
+        let path = "/admin/api/v1/auth-keys/me/rotate";
+        let refused = app.post(path, json!({})).key(RAW_KEY).send().await.expect_status(409);
+        assert!(refused.text().contains("gatehouse.yaml"), "{}", refused.text());
+        app.chat("fast").key(RAW_KEY).send().await.expect_status(200);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn the_workflow_of_the_file_is_in_force_again_after_an_override() {
     app::each_with(with_files, async |app| {
         let body = json!({"name": "Mine", "scope": {"scope_user_path": "/team"}});
