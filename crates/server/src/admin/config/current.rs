@@ -14,11 +14,12 @@ use domain::resources::model_override::ModelOverride;
 use domain::resources::model_price::ModelPrice;
 use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, ProviderSource};
-use domain::resources::setting_values::SettingValues;
+use domain::resources::setting_values::{self, SettingValues};
 use domain::resources::workflow::{Workflow, WorkflowActivation};
 
 use super::document::{ConfigDocument, budget_name};
 use super::kind::ConfigKind;
+use super::secret_references::SecretSettings;
 use crate::App;
 use crate::fault::Problem;
 
@@ -58,6 +59,16 @@ impl CurrentConfig {
         let keys = |key| ConfigDocument::AuthKey(Box::new(key));
         current.add_named::<AuthKey>(app, ConfigKind::AuthKey, keys).await?;
         Ok(current)
+    }
+
+    /// The settings whose values are secret.
+    pub fn secret_settings(&self, app: &App) -> SecretSettings {
+        let key = (ConfigKind::Settings, setting_values::NAME.to_owned());
+        let stored = match self.documents.get(&key).map(|current| &current.document) {
+            Some(ConfigDocument::Settings(values)) => Some(values),
+            _ => None,
+        };
+        SecretSettings::new(&app.settings.list(), stored)
     }
 
     fn add(&mut self, kind: ConfigKind, name: String, document: ConfigDocument, is_stored: bool) {

@@ -58,7 +58,7 @@ pub async fn export(
 
 /// The documents as they stand in files, in a fixed order.
 fn exported(app: &App, current: CurrentConfig) -> Map<String, Value> {
-    let (settings, now) = (app.settings.list(), app.gateway.clock.now());
+    let (settings, now) = (current.secret_settings(app), app.gateway.clock.now());
     let mut references = SecretReferences::new(&settings);
     let documents = current.documents.into_iter().map(|((kind, name), current)| {
         let members = references.replace(kind, &name, current.document.members(now));

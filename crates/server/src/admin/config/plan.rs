@@ -19,6 +19,7 @@ use super::current::CurrentConfig;
 use super::document::ConfigDocument;
 use super::kind::ConfigKind;
 use super::planned_change::{PlannedChange, PlannedChangeView};
+use super::secret_references::{SecretSettings, check_resolved};
 use crate::App;
 use crate::admin::explain::replay::{self, ReplayResult};
 use crate::admin::{audit, settings};
@@ -117,10 +118,11 @@ impl Plan {
             after: before.clone(),
             before,
         };
+        let secrets = plan.current.secret_settings(app);
         let mut named = BTreeSet::new();
         for document in wanted {
             named.insert((document.kind, document.name.clone()));
-            plan.add(app, document);
+            plan.add(app, &secrets, document);
         }
         if prune {
             plan.prune(&named);
@@ -131,7 +133,7 @@ impl Plan {
     }
 
     /// Adds a wanted document, unless it is in force already.
-    fn add(&mut self, app: &App, wanted: WantedDocument) {
+    fn add(&mut self, app: &App, secrets: &SecretSettings, wanted: WantedDocument) {
         let WantedDocument { kind, name, members } = wanted;
         let now = app.gateway.clock.now();
         let known = self.current.documents.get(&(kind, name.clone()));
@@ -154,10 +156,11 @@ impl Plan {
             }
             return;
         };
-        let read = match kind {
+        let known = known.map(|known| &known.document);
+        let read = check_resolved(kind, secrets, &members).and_then(|()| match kind {
             ConfigKind::Settings => read_settings(app, &members),
-            _ => ConfigDocument::read(kind, &name, members, known.map(|known| &known.document), now),
-        };
+            _ => ConfigDocument::read(kind, &name, members, known, now),
+        });
         match read {
             Err(fault) => self.errors.push(PlanError::new(kind, &name, fault)),
             Ok(document) => {
@@ -182,7 +185,7 @@ impl Plan {
     }
 
     pub fn view(&self, app: &App) -> PlanResult {
-        let known = app.settings.list();
+        let known = self.current.secret_settings(app);
         PlanResult {
             revision: self.current.revision,
             changes: self.changes.iter().map(|change| change.view(&known)).collect(),

@@ -6,8 +6,7 @@ use utoipa::ToSchema;
 
 use super::document::{ConfigDocument, Members};
 use super::kind::ConfigKind;
-use super::secret_references::masked;
-use crate::runtime_settings::SettingState;
+use super::secret_references::{SecretSettings, masked};
 
 /// A document that differs from the configuration in force.
 pub struct PlannedChange {
@@ -41,7 +40,7 @@ pub struct FieldChange {
 }
 
 impl PlannedChange {
-    pub fn view(&self, settings: &[SettingState]) -> PlannedChangeView {
+    pub fn view(&self, settings: &SecretSettings) -> PlannedChangeView {
         let action = match (&self.before, &self.after) {
             (None, _) => "create",
             (Some(_), Some(_)) => "update",
@@ -102,7 +101,7 @@ mod tests {
             before: Some(members(before)),
             after: Some((ConfigDocument::Alias(document), members(after))),
         };
-        change.view(&[]).fields
+        change.view(&SecretSettings::default()).fields
     }
 
     #[test]

@@ -1,60 +1,114 @@
 //! Secrets in exported documents: references to variables, which the reader of the files replaces.
 
-use std::collections::BTreeSet;
+#[cfg(test)]
+mod tests;
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use domain::fault::{self, Fault};
+use domain::resources::setting_values::SettingValues;
 use serde_json::{Map, Value};
 
 use super::document::Members;
 use super::kind::ConfigKind;
 use crate::runtime_settings::SettingState;
 
+/// The names of the settings whose values are secret, each with its variable.
+#[derive(Default)]
+pub struct SecretSettings(BTreeMap<String, String>);
+
+impl SecretSettings {
+    /// The secret settings of the table, and those that are stored as secrets: another version of the gateway may have
+    /// stored settings that this one does not know.
+    pub fn new(table: &[SettingState], stored: Option<&SettingValues>) -> Self {
+        let stored = stored.into_iter().flat_map(|stored| stored.secrets.keys());
+        let stored = stored.map(|name| (name.clone(), name.clone()));
+        let known = table.iter().filter(|setting| setting.secret);
+        let known = known.map(|setting| (setting.name.to_owned(), setting.env.to_owned()));
+        Self(stored.chain(known).collect())
+    }
+}
+
+/// A secret member of a document.
+struct SecretMember<'a> {
+    /// Its path in the document, e.g. `headers.x-team`.
+    field: String,
+    /// The name of its variable, before it is made unique.
+    variable: String,
+    value: &'a mut Value,
+}
+
+/// The secret members that a document has.
+fn secret_members<'a>(
+    kind: ConfigKind,
+    name: &str,
+    settings: &SecretSettings,
+    members: &'a mut Members,
+) -> Vec<SecretMember<'a>> {
+    let mut found = Vec::new();
+    for (member, value) in members.iter_mut() {
+        let (field, variable) = match (kind, member.as_str()) {
+            (ConfigKind::Provider, "api_key") => (member.clone(), format!("{name}_API_KEY")),
+            (ConfigKind::Provider, "headers") => {
+                found.extend(headers(member, name, value));
+                continue;
+            }
+            (ConfigKind::Guardrail, "config") => {
+                let sent = value.get_mut("headers");
+                let owner = format!("GUARDRAIL_{name}");
+                found.extend(sent.into_iter().flat_map(|sent| headers("config.headers", &owner, sent)));
+                continue;
+            }
+            (ConfigKind::BudgetSettings, "webhook_secret") => {
+                (member.clone(), "BUDGET_WEBHOOK_SECRET".to_owned())
+            }
+            (ConfigKind::AuthKey, "value") => (member.clone(), format!("{name}_KEY")),
+            (ConfigKind::Settings, _) => match settings.0.get(member) {
+                Some(variable) => (member.clone(), variable.clone()),
+                None => continue,
+            },
+            _ => continue,
+        };
+        found.push(SecretMember { field, variable, value });
+    }
+    found
+}
+
+fn headers<'a>(field: &str, owner: &str, headers: &'a mut Value) -> Vec<SecretMember<'a>> {
+    let Value::Object(headers) = headers else { return Vec::new() };
+    let secret = |(name, value): (&String, &'a mut Value)| SecretMember {
+        field: format!("{field}.{name}"),
+        variable: format!("{owner}_HEADER_{name}"),
+        value,
+    };
+    headers.iter_mut().map(secret).collect()
+}
+
 /// Replaces secrets by references. Each secret has a variable of its own; its name depends on the document alone,
 /// unless two documents would have the same.
 pub struct SecretReferences<'a> {
-    settings: &'a [SettingState],
+    settings: &'a SecretSettings,
     used: BTreeSet<String>,
 }
 
 impl<'a> SecretReferences<'a> {
-    pub fn new(settings: &'a [SettingState]) -> Self {
+    pub fn new(settings: &'a SecretSettings) -> Self {
         Self { settings, used: BTreeSet::new() }
     }
 
     /// The members as they are exported: secrets are references, and a text that looks like one is escaped.
     pub fn replace(&mut self, kind: ConfigKind, name: &str, mut members: Members) -> Members {
         members.values_mut().for_each(escape);
-        match kind {
-            ConfigKind::Provider => {
-                self.secret(members.get_mut("api_key"), &format!("{name}_API_KEY"));
-                self.headers(members.get_mut("headers"), name);
+        for secret in secret_members(kind, name, self.settings, &mut members) {
+            if secret.value.is_string() {
+                *secret.value = Value::from(format!("${{{}}}", self.variable(&secret.variable)));
             }
-            ConfigKind::Guardrail => {
-                let headers = members.get_mut("config").and_then(|config| config.get_mut("headers"));
-                self.headers(headers, &format!("GUARDRAIL_{name}"));
-            }
-            ConfigKind::BudgetSettings => {
-                self.secret(members.get_mut("webhook_secret"), "BUDGET_WEBHOOK_SECRET");
-            }
-            ConfigKind::Settings => {
-                for setting in self.settings.iter().filter(|setting| setting.secret) {
-                    self.secret(members.get_mut(setting.name), setting.env);
-                }
-            }
-            _ => {}
         }
         members
     }
 
-    fn headers(&mut self, headers: Option<&mut Value>, owner: &str) {
-        let Some(Value::Object(headers)) = headers else { return };
-        for (name, value) in headers.iter_mut() {
-            let variable = format!("{owner}_HEADER_{name}");
-            self.secret(Some(value), &variable);
-        }
-    }
-
-    fn secret(&mut self, value: Option<&mut Value>, variable: &str) {
-        let Some(value @ Value::String(_)) = value else { return };
+    /// The name of a variable that no other secret has.
+    fn variable(&mut self, variable: &str) -> String {
         let word = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
         let mut variable: String = variable.chars().map(word).collect();
         if variable.starts_with(|c: char| c.is_ascii_digit()) {
@@ -66,7 +120,7 @@ impl<'a> SecretReferences<'a> {
             name = format!("{variable}_{number}");
             number += 1;
         }
-        *value = Value::from(format!("${{{name}}}"));
+        name
     }
 }
 
@@ -80,38 +134,41 @@ fn escape(value: &mut Value) {
     }
 }
 
+/// Shown in place of a secret.
+const MASK: &str = "***";
+
 /// The members with secrets masked, for answers.
-pub fn masked(kind: ConfigKind, settings: &[SettingState], members: &Members) -> Members {
+pub fn masked(kind: ConfigKind, settings: &SecretSettings, members: &Members) -> Members {
     let mut members = members.clone();
-    match kind {
-        ConfigKind::Provider => {
-            mask(members.get_mut("api_key"));
-            mask_all(members.get_mut("headers"));
-        }
-        ConfigKind::Guardrail => {
-            mask_all(members.get_mut("config").and_then(|config| config.get_mut("headers")));
-        }
-        ConfigKind::BudgetSettings => mask(members.get_mut("webhook_secret")),
-        ConfigKind::Settings => {
-            for setting in settings.iter().filter(|setting| setting.secret) {
-                mask(members.get_mut(setting.name));
-            }
-        }
-        _ => {}
+    for secret in secret_members(kind, "", settings, &mut members) {
+        *secret.value = Value::from(MASK);
     }
     members
 }
 
-fn mask(value: Option<&mut Value>) {
-    if let Some(value) = value {
-        *value = Value::from("***");
+/// Refuses secrets that are references or masks: whoever sends documents replaces them by their values before.
+pub fn check_resolved(kind: ConfigKind, settings: &SecretSettings, members: &Members) -> Result<(), Fault> {
+    let mut members = members.clone();
+    for SecretMember { field, value, .. } in secret_members(kind, "", settings, &mut members) {
+        let message = match value.as_str().unwrap_or_default() {
+            MASK => format!("'{field}' is a mask, not a secret: send its value, or leave it out to keep it."),
+            text if has_reference(text) => format!(
+                "'{field}' is a reference to a variable. 'gatehouse apply' replaces it; the API needs the value: send \
+                 that, or leave it out to keep it."
+            ),
+            _ => continue,
+        };
+        return Err(fault::invalid_parameter(field, message));
     }
+    Ok(())
 }
 
-fn mask_all(members: Option<&mut Value>) {
-    if let Some(Value::Object(members)) = members {
-        members.values_mut().for_each(|value| mask(Some(value)));
-    }
+/// Whether a text has a reference such as `${NAME}` or `${NAME:-default}`.
+fn has_reference(text: &str) -> bool {
+    text.split("${").skip(1).any(|rest| {
+        let end = rest.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(rest.len());
+        end > 0 && (rest[end..].starts_with('}') || (rest[end..].starts_with(":-") && rest.contains('}')))
+    })
 }
 
 /// The sections of a file, in order.
@@ -129,38 +186,4 @@ pub fn sections(documents: impl Iterator<Item = (ConfigKind, String, Members)>) 
         }
     }
     sections
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::json;
-
-    use super::*;
-
-    fn members(value: Value) -> Members {
-        serde_json::from_value(value).unwrap()
-    }
-
-    #[test]
-    fn every_secret_has_a_variable_of_its_own() {
-        let mut references = SecretReferences::new(&[]);
-        let provider =
-            |key: &str| members(json!({"type": "openai", "api_key": key, "headers": {"x-team": "a"}}));
-        let first = references.replace(ConfigKind::Provider, "my-lab", provider("sk-1"));
-        let second = references.replace(ConfigKind::Provider, "my_lab", provider("sk-2"));
-        assert_eq!(first["api_key"], "${MY_LAB_API_KEY}");
-        assert_eq!(first["headers"]["x-team"], "${MY_LAB_HEADER_X_TEAM}");
-        assert_eq!(second["api_key"], "${MY_LAB_API_KEY_2}");
-        let keyless = references.replace(ConfigKind::Provider, "c", members(json!({"type": "ollama"})));
-        assert_eq!(keyless, members(json!({"type": "ollama"})));
-    }
-
-    #[test]
-    fn a_text_that_looks_like_a_reference_is_escaped() {
-        let mut references = SecretReferences::new(&[]);
-        let config =
-            members(json!({"type": "system_prompt", "config": {"content": "Say ${HOME} and $${x}"}}));
-        let exported = references.replace(ConfigKind::Guardrail, "g", config);
-        assert_eq!(exported["config"]["content"], "Say $${HOME} and $$${x}");
-    }
 }

@@ -204,3 +204,27 @@ async fn a_plan_replays_audited_calls() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn references_and_masks_are_not_stored_as_secrets() {
+    app::each_with(settings, async |app| {
+        let before = export(&app).await;
+        let lab = |secret: &str| json!({"type": "openai_compatible", "base_url": app.upstream.base_url(), "api_key": secret});
+        for (documents, field) in [
+            (json!({"providers": {"lab": lab("${OPENAI_API_KEY}")}}), "api_key"),
+            (json!({"providers": {"lab": lab("***")}}), "api_key"),
+            (json!({"budget_settings": {"webhook_secret": "${BUDGET_WEBHOOK_SECRET}"}}), "webhook_secret"),
+            (json!({"settings": {"proxy.http": "${HTTP_PROXY}"}}), "proxy.http"),
+            (json!({"auth_keys": {"ci": {"name": "CI", "value": "${CI_KEY_OF_THE_TEAM}"}}}), "value"),
+        ] {
+            let planned = plan(&app, json!({"documents": documents})).await;
+            assert_eq!(planned["errors"][0]["field"], field, "{planned:#}");
+            let refused = apply(&app, json!({"documents": documents})).await.expect_status(400);
+            assert!(refused.text().contains(field), "{}", refused.text());
+        }
+        let change = json!({"changes": [{"kind": "provider", "name": "openai", "document": {"api_key": "***"}}]});
+        apply(&app, change).await.expect_status(400);
+        assert_eq!(export(&app).await, before);
+    })
+    .await;
+}
