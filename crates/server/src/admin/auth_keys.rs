@@ -25,7 +25,7 @@ use store::{StoreError, Stored, Write as Writing};
 
 use self::draft::CreateKey;
 pub(super) use self::draft::scopes;
-pub(super) use self::grant::{normal_path, within_grant as check_grant};
+pub(super) use self::grant::{normal_path, within as check_rights, within_grant as check_grant};
 use self::view::{CreatedKey, KeyView};
 use super::names::Names;
 use super::{record, tenants};

@@ -61,6 +61,14 @@ impl CurrentConfig {
         Ok(current)
     }
 
+    /// The key with this id.
+    pub fn auth_key(&self, id: &str) -> Option<&AuthKey> {
+        match &self.documents.get(&(ConfigKind::AuthKey, id.to_owned()))?.document {
+            ConfigDocument::AuthKey(key) => Some(key),
+            _ => None,
+        }
+    }
+
     /// The settings whose values are secret.
     pub fn secret_settings(&self, app: &App) -> SecretSettings {
         let key = (ConfigKind::Settings, setting_values::NAME.to_owned());

@@ -11,6 +11,7 @@ use pipeline::refresh::ProposedDocuments;
 use pipeline::services::webhooks;
 use pipeline::snapshot::Snapshot;
 
+use super::super::current::CurrentConfig;
 use super::super::document::ConfigDocument;
 use super::super::kind::ConfigKind;
 use super::super::planned_change::PlannedChange;
@@ -41,7 +42,7 @@ impl Plan {
         }
         let mut errors = check_names(&self.changes, &mut names, &after);
         for change in &self.changes {
-            if let Err(fault) = check_alone(app, asker, change, &names) {
+            if let Err(fault) = check_alone(app, asker, &self.current, change, &names) {
                 errors.push(PlanError::new(change.kind, &change.name, fault));
             }
         }
@@ -79,7 +80,13 @@ fn check_names(changes: &[PlannedChange], names: &mut Names, after: &Snapshot) -
 }
 
 /// Checks that need no other changed document.
-fn check_alone(app: &App, asker: &Principal, change: &PlannedChange, names: &Names) -> Result<(), Fault> {
+fn check_alone(
+    app: &App,
+    asker: &Principal,
+    current: &CurrentConfig,
+    change: &PlannedChange,
+    names: &Names,
+) -> Result<(), Fault> {
     if change.kind.is_of_budgets() && !app.gateway.capabilities.has(Capability::AdvancedBudgets) {
         return Err(fault::edition_restricted(Capability::AdvancedBudgets.as_str()));
     }
@@ -90,7 +97,12 @@ fn check_alone(app: &App, asker: &Principal, change: &PlannedChange, names: &Nam
         Some(ConfigDocument::Provider(provider)) => providers::judge_address(app, provider),
         Some(ConfigDocument::Guardrail(guardrail)) => guardrail.check_settings(app),
         Some(ConfigDocument::AuthKey(key)) => {
-            auth_keys::check_grant(asker, key, &app.gateway.snapshot().routes.names)?;
+            let routes = &app.gateway.snapshot().routes;
+            // Otherwise a caller could gain the rights of a more powerful key by giving it another value.
+            if let Some(replaced) = current.auth_key(&key.id) {
+                auth_keys::check_rights(replaced, asker, &routes.names)?;
+            }
+            auth_keys::check_grant(asker, key, &routes.names)?;
             let pool = key.provider_pool_id.as_ref().filter(|_| key.deactivated_at.is_none());
             pool.map_or(Ok(()), |pool| names.pool("provider_pool_id", pool))
         }

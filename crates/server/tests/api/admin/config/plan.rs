@@ -228,3 +228,17 @@ async fn references_and_masks_are_not_stored_as_secrets() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_key_with_more_rights_than_the_caller_cannot_be_replaced() {
+    app::each_with(settings, async |app| {
+        let (id, root) = app.key(json!({"name": "root", "scopes": ["admin:write", "inference"]})).await;
+        let scopes = ["admin:config:write", "admin:auth-keys:write", "inference"];
+        let caller = app.key_with(&scopes).await;
+        let weaker = json!({"documents": {"auth_keys": {&id: {"name": "root", "digest": "cd".repeat(32)}}}});
+        let refused = app.post(APPLY, weaker).key(&caller).send().await.expect_status(403).json();
+        assert_eq!(refused["error"]["code"], "insufficient_scope", "{refused}");
+        app.get("/v1/models").key(&root).send().await.expect_status(200);
+    })
+    .await;
+}
