@@ -226,6 +226,12 @@ impl AuthKey {
         self.previous.iter().map(|previous| previous.valid_until).min()
     }
 
+    /// The digests of all its values, the current one first.
+    pub fn digests(&self) -> impl Iterator<Item = &str> {
+        let previous = self.previous.iter().map(|previous| &*previous.digest);
+        std::iter::once(&*self.digest).chain(previous)
+    }
+
     pub fn active(&self, now: Timestamp) -> bool {
         self.deactivated_at.is_none() && self.expires_at.is_none_or(|at| now < at)
     }

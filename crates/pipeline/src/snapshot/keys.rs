@@ -56,15 +56,21 @@ impl Keys {
     }
 
     /// Applies changes: the id of a key and the facts of each of its values, current one first. No values removes the
-    /// key.
+    /// key. A value belongs to one key: a second key with the same one does not get it.
     pub fn apply(&mut self, changes: impl IntoIterator<Item = (String, Vec<KeyFacts>)>) {
+        let changes: Vec<_> = changes.into_iter().collect();
         let places = Arc::make_mut(&mut self.places);
-        for (id, values) in changes {
-            if let Some(old) = places.remove(id.as_str()) {
-                for digest in std::iter::once(&old.current).chain(&old.earlier) {
-                    Arc::make_mut(&mut self.shards[usize::from(digest[0])]).remove(digest);
+        // All old values first: one may have moved from a changed key to another.
+        for (id, _) in &changes {
+            let Some(old) = places.remove(id.as_str()) else { continue };
+            for digest in std::iter::once(&old.current).chain(&old.earlier) {
+                let shard = &mut self.shards[usize::from(digest[0])];
+                if shard.get(digest).is_some_and(|facts| *facts.id == **id) {
+                    Arc::make_mut(shard).remove(digest);
                 }
             }
+        }
+        for (_, values) in changes {
             let Some((current, earlier)) = values.split_first() else { continue };
             let place = KeyDigests {
                 current: current.digest,
@@ -73,7 +79,12 @@ impl Keys {
             places.insert(current.id.clone(), place);
             for facts in values {
                 let shard = &mut self.shards[usize::from(facts.digest[0])];
-                Arc::make_mut(shard).insert(facts.digest, Arc::new(facts));
+                match shard.get(&facts.digest).filter(|holder| holder.id != facts.id) {
+                    Some(holder) => {
+                        tracing::error!(key = &*facts.id, holder = &*holder.id, "value of another key ignored");
+                    }
+                    None => _ = Arc::make_mut(shard).insert(facts.digest, Arc::new(facts)),
+                }
             }
         }
     }

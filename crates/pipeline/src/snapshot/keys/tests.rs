@@ -65,6 +65,20 @@ fn an_earlier_value_is_the_same_key_with_an_earlier_end() {
     assert!((1..=3).all(|value| found(&keys, value).is_none()));
 }
 
+#[test]
+fn a_value_belongs_to_one_key() {
+    let mut keys = Keys::default();
+    keys.apply([change(&key("a", 1)), change(&key("b", 2))]);
+    keys.apply([change(&key("b", 1))]);
+    assert_eq!(found(&keys, 1), Some(("a".into(), None)), "the value is not taken over");
+    assert_eq!(found(&keys, 2), None);
+    keys.apply([("b".to_owned(), Vec::new())]);
+    assert_eq!(found(&keys, 1), Some(("a".into(), None)), "the end of another key is not its own");
+    keys.apply([change(&key("0", 1)), change(&key("a", 3))]);
+    assert_eq!(found(&keys, 1), Some(("0".into(), None)), "a value may move");
+    assert_eq!(found(&keys, 3), Some(("a".into(), None)));
+}
+
 #[derive(Clone, Debug)]
 enum Step {
     Rotate(usize, i64),

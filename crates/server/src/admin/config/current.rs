@@ -61,6 +61,13 @@ impl CurrentConfig {
         Ok(current)
     }
 
+    pub fn auth_keys(&self) -> impl Iterator<Item = &AuthKey> {
+        self.documents.values().filter_map(|current| match &current.document {
+            ConfigDocument::AuthKey(key) => Some(&**key),
+            _ => None,
+        })
+    }
+
     /// The key with this id.
     pub fn auth_key(&self, id: &str) -> Option<&AuthKey> {
         match &self.documents.get(&(ConfigKind::AuthKey, id.to_owned()))?.document {

@@ -2,6 +2,8 @@
 
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use domain::resources::Resource as _;
+use domain::resources::auth_key::AuthKey;
 use domain::resources::budget::Budget;
 use domain::resources::workflow::{Workflow, WorkflowActivation};
 use pipeline::refresh::ConfiguredDocument;
@@ -37,7 +39,22 @@ impl FileResources {
         let name = kind.single().unwrap_or(name);
         // A key that is deactivated in the file has always been.
         let document = ConfigDocument::read(kind, name, members, None, Timestamp(0))?;
+        if let ConfigDocument::AuthKey(key) = &document {
+            self.check_digests(key)?;
+        }
         self.push(document, name).map_err(|_| fault::internal_error())
+    }
+
+    /// Refuses a key with a value that another key of the file has.
+    fn check_digests(&self, key: &AuthKey) -> Result<(), Fault> {
+        let keys = self.documents.iter().filter(|document| document.kind == AuthKey::KIND);
+        for known in keys.filter_map(|document| serde_json::from_str::<AuthKey>(&document.body).ok()) {
+            if known.digests().any(|digest| key.digests().any(|own| own == digest)) {
+                let message = format!("The key '{}' has the same value, now or before a rotation.", known.id);
+                return Err(fault::invalid_parameter("digest", message));
+            }
+        }
+        Ok(())
     }
 
     fn push(&mut self, document: ConfigDocument, name: &str) -> Result<(), StoreError> {
@@ -119,5 +136,24 @@ mod tests {
             assert_eq!(fault.param.as_deref(), Some(param), "{section}/{name}: {fault}");
         }
         assert_eq!(resources, FileResources::default());
+    }
+
+    #[test]
+    fn two_keys_do_not_have_the_same_value() {
+        let mut resources = FileResources::default();
+        let raw = "gk_a_value_of_two_keys";
+        resources.add("auth_keys", "one", members(json!({"name": "One", "value": raw}))).unwrap();
+        let previous = json!({
+            "digest": domain::resources::auth_key::hex_digest(raw), "redacted_value": "gk_…",
+            "valid_until": "2999-01-01T00:00:00Z",
+        });
+        for key in [
+            json!({"name": "Two", "value": raw}),
+            json!({"name": "Two", "value": "gk_another_value_of_the_key", "previous": [previous]}),
+        ] {
+            let fault = resources.add("auth_keys", "two", members(key)).unwrap_err();
+            assert_eq!(fault.param.as_deref(), Some("digest"), "{fault}");
+        }
+        assert_eq!(resources.documents.len(), 1);
     }
 }

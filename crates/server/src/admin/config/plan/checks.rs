@@ -1,5 +1,6 @@
 //! Checks of a plan that depend on other documents, on the caller and on the edition.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::capability::Capability;
@@ -46,6 +47,7 @@ impl Plan {
                 errors.push(PlanError::new(change.kind, &change.name, fault));
             }
         }
+        errors.extend(check_digests(&self.changes, &self.current));
         errors.extend(uncompiled(&self.changes, &self.before, &after));
         self.errors.extend(errors);
         self.after = Arc::new(after);
@@ -115,6 +117,31 @@ fn check_alone(
         },
         _ => Ok(()),
     }
+}
+
+/// Keys with a value that another key has as well: a call by it would be one of either.
+fn check_digests(changes: &[PlannedChange], current: &CurrentConfig) -> Vec<PlanError> {
+    let changed = changes.iter().filter(|change| change.kind == ConfigKind::AuthKey);
+    let changed: BTreeMap<&str, &PlannedChange> = changed.map(|change| (&*change.name, change)).collect();
+    if changed.is_empty() {
+        return Vec::new();
+    }
+    let kept = current.auth_keys().filter(|key| !changed.contains_key(&*key.id));
+    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
+    for key in kept {
+        owners.extend(key.digests().map(|digest| (digest, &*key.id)));
+    }
+    let mut errors = Vec::new();
+    for (id, change) in changed {
+        let Some((ConfigDocument::AuthKey(key), _)) = &change.after else { continue };
+        let owner = key.digests().find_map(|digest| owners.get(digest));
+        if let Some(owner) = owner {
+            let message = format!("The key '{owner}' has the same value, now or before a rotation.");
+            errors.push(PlanError::new(change.kind, id, fault::conflict(message).param("digest")));
+        }
+        owners.extend(key.digests().map(|digest| (digest, id)));
+    }
+    errors
 }
 
 /// Changed documents that do not compile.

@@ -242,3 +242,21 @@ async fn a_key_with_more_rights_than_the_caller_cannot_be_replaced() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn two_keys_do_not_have_the_same_value() {
+    app::each_with(settings, async |app| {
+        let (id, raw) = app.key(json!({"name": "first"})).await;
+        let same = json!({"documents": {"auth_keys": {"other": {"name": "other", "value": raw}}}});
+        let planned = plan(&app, same.clone()).await;
+        assert_eq!((&planned["errors"][0]["field"], &planned["errors"][0]["code"]), (&json!("digest"), &json!("conflict")));
+        apply(&app, same.clone()).await.expect_status(409);
+        app.post(format!("/admin/api/v1/auth-keys/{id}/rotate"), json!({})).send().await.expect_status(200);
+        apply(&app, same).await.expect_status(409);
+        let twice = json!({"documents": {"auth_keys": {
+            "x": {"name": "x", "digest": "ef".repeat(32)}, "y": {"name": "y", "digest": "ef".repeat(32)},
+        }}});
+        assert_eq!(plan(&app, twice).await["errors"].as_array().unwrap().len(), 1);
+    })
+    .await;
+}
