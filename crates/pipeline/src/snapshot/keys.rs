@@ -39,12 +39,12 @@ impl Keys {
     }
 
     pub fn by_id(&self, id: &str) -> Option<&Arc<KeyFacts>> {
-        self.find(&self.places.get(id)?.current)
+        self.find(&self.places.get(id)?.current).filter(|facts| &*facts.id == id)
     }
 
     /// Every key once, in no particular order.
     pub fn all(&self) -> impl Iterator<Item = &Arc<KeyFacts>> {
-        self.places.values().filter_map(|place| self.find(&place.current))
+        self.places.keys().filter_map(|id| self.by_id(id))
     }
 
     pub fn len(&self) -> usize {
