@@ -104,7 +104,7 @@ async fn batch(app: &App, plan: &Plan, actor: &str) -> Result<Batch, Problem> {
     let mut batch = Batch::default();
     for change in &plan.changes {
         if let Some((document, _)) = &change.after {
-            put(app, document, actor, &mut batch).await?;
+            put(app, plan, document, actor, &mut batch).await?;
         }
     }
     for change in plan.changes.iter().rev().filter(|change| change.after.is_none()) {
@@ -113,7 +113,13 @@ async fn batch(app: &App, plan: &Plan, actor: &str) -> Result<Batch, Problem> {
     Ok(batch)
 }
 
-async fn put(app: &App, document: &ConfigDocument, actor: &str, batch: &mut Batch) -> Result<(), Problem> {
+async fn put(
+    app: &App,
+    plan: &Plan,
+    document: &ConfigDocument,
+    actor: &str,
+    batch: &mut Batch,
+) -> Result<(), Problem> {
     match document {
         ConfigDocument::Settings(values) => batch.put(values)?,
         ConfigDocument::Provider(provider) => batch.put::<Provider>(provider)?,
@@ -125,7 +131,11 @@ async fn put(app: &App, document: &ConfigDocument, actor: &str, batch: &mut Batc
         ConfigDocument::Guardrail(guardrail) => batch.put::<Guardrail>(guardrail)?,
         ConfigDocument::Workflow(workflow) => put_workflow(app, workflow, actor, batch).await?,
         ConfigDocument::BudgetSettings(settings) => batch.put::<BudgetSettings>(settings)?,
-        ConfigDocument::Budget(budget) => batch.put::<Budget>(budget)?,
+        ConfigDocument::Budget(budget) => {
+            let reset = plan.current.resets.get(&budget.name).copied();
+            let last_reset_at = budget.last_reset_at.or(reset);
+            batch.put(&Budget { last_reset_at, ..(**budget).clone() })?;
+        }
         ConfigDocument::AuthKey(key) => batch.put::<AuthKey>(key)?,
     }
     Ok(())
@@ -173,10 +183,20 @@ async fn delete(app: &App, plan: &Plan, change: &PlannedChange, batch: &mut Batc
         ConfigKind::Budget => {
             let current = plan.current.documents.get(&(ConfigKind::Budget, change.name.clone()));
             if let Some(ConfigDocument::Budget(budget)) = current.map(|current| &current.document) {
-                batch.delete::<Budget>(budget.name(), true);
+                delete_budget(app, budget, batch)?;
             }
         }
         ConfigKind::AuthKey => batch.delete::<AuthKey>(name, is_override),
+    }
+    Ok(())
+}
+
+/// Deletes a budget as `DELETE /budgets` does: the reset of an override still applies to the configured budget.
+fn delete_budget(app: &App, budget: &Budget, batch: &mut Batch) -> Result<(), Problem> {
+    let is_override = app.refresher.configured_budgets().iter().any(|known| known.name == budget.name);
+    match budget.key().filter(|_| is_override && budget.last_reset_at.is_some()) {
+        Some(key) => batch.put(&Budget::new(key, None, budget.last_reset_at))?,
+        None => batch.delete::<Budget>(budget.name(), true),
     }
     Ok(())
 }

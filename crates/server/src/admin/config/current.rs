@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use domain::capability::Capability;
+use domain::clock::Timestamp;
 use domain::resources::Resource as _;
 use domain::resources::alias::Alias;
 use domain::resources::auth_key::AuthKey;
@@ -28,6 +29,8 @@ pub struct CurrentConfig {
     /// The revision of storage.
     pub revision: i64,
     pub documents: BTreeMap<(ConfigKind, String), CurrentDocument>,
+    /// Resets of budgets that have no stored amount, by the stored name.
+    pub resets: BTreeMap<String, Timestamp>,
 }
 
 pub struct CurrentDocument {
@@ -40,7 +43,7 @@ impl CurrentConfig {
     pub async fn load(app: &App) -> Result<Self, Problem> {
         // Read first: a change in between is noticed when a plan is applied.
         let revision = app.refresher.store().documents().revision().await?;
-        let mut current = Self { revision, documents: BTreeMap::new() };
+        let mut current = Self { revision, documents: BTreeMap::new(), resets: BTreeMap::new() };
         current.add_settings(app).await?;
         current.add_providers(app).await?;
         current.add_named::<Pool>(app, ConfigKind::Pool, ConfigDocument::Pool).await?;
@@ -148,9 +151,13 @@ impl CurrentConfig {
             self.add_budget(budget, false);
         }
         let stored = app.refresher.store().collection::<Budget>().all().await?;
-        // A document without an amount only records a reset of a configured budget.
-        for stored in stored.into_iter().filter(|stored| stored.value.amount.is_some()) {
-            self.add_budget(stored.value, true);
+        for budget in stored.into_iter().map(|stored| stored.value) {
+            match (budget.amount, budget.last_reset_at) {
+                (Some(_), _) => self.add_budget(budget, true),
+                // A document without an amount only records a reset of a configured budget.
+                (None, Some(at)) => _ = self.resets.insert(budget.name, at),
+                (None, None) => {}
+            }
         }
         for stored in app.refresher.effective::<BudgetSettings>().await? {
             let name = stored.value.name().to_owned();

@@ -1,5 +1,6 @@
 //! Tests of `/admin/api/v1/config`: export, plan and apply.
 
+mod budgets;
 mod file_resources;
 mod plan;
 
