@@ -18,7 +18,7 @@ use domain::principal::KeyFacts;
 use domain::resources::Resource as _;
 use domain::resources::auth_key::AuthKey;
 use domain::resources::budget::Budget;
-use domain::resources::budget_settings;
+use domain::resources::budget_settings::{self, BudgetSettings};
 use domain::resources::provider::{Provider, ProviderSource};
 use domain::resources::setting_values::SettingValues;
 use domain::resources::workflow::Workflow;
@@ -66,7 +66,7 @@ pub struct StaticConfig {
 pub struct Refresher {
     gateway: Arc<Gateway>,
     store: Store,
-    fixed: ArcSwap<StaticConfig>,
+    fixed: Arc<ArcSwap<StaticConfig>>,
     pub inventory: Inventory,
     /// The revision of the latest change of the stored settings.
     settings_revision: tokio::sync::watch::Sender<i64>,
@@ -79,7 +79,7 @@ impl Refresher {
         Self {
             gateway,
             store,
-            fixed: ArcSwap::from_pointee(fixed),
+            fixed: Arc::new(ArcSwap::from_pointee(fixed)),
             inventory,
             settings_revision: tokio::sync::watch::Sender::default(),
             turn: tokio::sync::Mutex::default(),
@@ -92,7 +92,11 @@ impl Refresher {
 
     /// The outbox of webhooks and its sender.
     pub fn webhooks(&self) -> Webhooks {
-        let gateway = &self.gateway;
+        let (gateway, fixed) = (&self.gateway, self.fixed.clone());
+        let file_settings = move || {
+            let settings = configured::find::<BudgetSettings>(&fixed.load().documents, budget_settings::NAME);
+            settings.map(|settings| settings.value)
+        };
         Webhooks::new(
             self.store.clone(),
             gateway.egress.clone(),
@@ -100,6 +104,7 @@ impl Refresher {
             gateway.entropy.clone(),
             self.trust(ProviderSource::Admin),
             gateway.webhook_events.clone(),
+            Arc::new(file_settings),
         )
     }
 

@@ -53,6 +53,13 @@ pub(super) fn lay_under(
     stored
 }
 
+/// The configured document of a name, with the revision 0.
+pub(super) fn find<T: Resource>(configured: &[ConfiguredDocument], name: &str) -> Option<Stored<T>> {
+    let mut documents = configured.iter();
+    let found = documents.find(|document| document.kind == T::KIND && document.name == name)?;
+    store::decode(&found.raw()).ok()
+}
+
 impl Refresher {
     /// Whether the configuration file has a document of this kind and name.
     pub fn is_configured(&self, kind: &str, name: &str) -> bool {
@@ -88,9 +95,6 @@ impl Refresher {
 
     /// The document of the configuration file, with the revision 0.
     pub fn configured_document<T: Resource>(&self, name: &str) -> Option<Stored<T>> {
-        let fixed = self.fixed();
-        let mut documents = fixed.documents.iter();
-        let found = documents.find(|document| document.kind == T::KIND && document.name == name)?;
-        store::decode(&found.raw()).ok()
+        find(&self.fixed().documents, name)
     }
 }

@@ -30,7 +30,11 @@ pub struct Webhooks {
     entropy: Arc<dyn Entropy>,
     trust: Trust,
     events: Arc<WebhookEvents>,
+    file_settings: FileBudgetSettings,
 }
+
+/// Reads the budget settings of the configuration file, which are in force while none are stored.
+pub type FileBudgetSettings = Arc<dyn Fn() -> Option<BudgetSettings> + Send + Sync>;
 
 #[derive(Serialize)]
 struct Envelope<'a, T> {
@@ -67,8 +71,9 @@ impl Webhooks {
         entropy: Arc<dyn Entropy>,
         trust: Trust,
         events: Arc<WebhookEvents>,
+        file_settings: FileBudgetSettings,
     ) -> Self {
-        Self { store, egress, clock, entropy, trust, events }
+        Self { store, egress, clock, entropy, trust, events, file_settings }
     }
 
     /// Puts a message into the outbox, if a receiver wants the event.
@@ -170,9 +175,12 @@ impl Webhooks {
 
     async fn budget_receiver(&self) -> Result<Option<Receiver>, StoreError> {
         let stored = self.store.collection::<BudgetSettings>().get(budget_settings::NAME).await?;
-        let settings = stored.map(|stored| stored.value).unwrap_or_default();
+        let (settings, trust) = match stored {
+            Some(stored) => (stored.value, self.trust),
+            None => ((self.file_settings)().unwrap_or_default(), Trust::Operator),
+        };
         let named = settings.webhook_url.zip(settings.webhook_secret);
-        Ok(named.map(|(url, secret)| Receiver { url, secret, trust: self.trust }))
+        Ok(named.map(|(url, secret)| Receiver { url, secret, trust }))
     }
 }
 

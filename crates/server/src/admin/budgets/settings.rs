@@ -94,9 +94,9 @@ pub async fn read(
     State(app): State<Arc<App>>,
     authorized: Authorized<Read<Budgets>>,
 ) -> Result<Response, Problem> {
-    let stored = collection(&app).get(budget_settings::NAME).await?;
-    let (etag, mut shown) = match &stored {
-        Some(stored) => (stored.etag(), view(&stored.value, Some(stored))),
+    let settings = app.refresher.find_effective::<BudgetSettings>(budget_settings::NAME).await?;
+    let (etag, mut shown) = match &settings {
+        Some(settings) => (settings.etag(), view(&settings.value, stored(settings))),
         None => ("\"0\"".to_owned(), view(&BudgetSettings::default(), None)),
     };
     if authorized.principal.subtree().is_some() {
@@ -121,9 +121,10 @@ pub async fn replace(
 ) -> Result<Response, Problem> {
     authorized.principal.require_no_subtree()?;
     let _turn = app.naming.lock().await;
-    let known = collection(&app).get_readable(budget_settings::NAME).await?;
+    let known = effective(&app).await?;
     // The ETag "0" matches when nothing is stored yet.
-    let if_match = record::if_match(&headers).filter(|tag| known.is_some() || *tag != "\"0\"");
+    let has_stored = known.as_ref().and_then(stored).is_some();
+    let if_match = record::if_match(&headers).filter(|tag| has_stored || *tag != "\"0\"");
     let mut settings = body.over(known.map(|known| known.value).unwrap_or_default());
     settings.validate()?;
     if let Some(url) = &settings.webhook_url {
@@ -143,10 +144,21 @@ pub async fn replace(
     Ok(record::answer(StatusCode::OK, &stored.etag(), shown))
 }
 
-/// The stored settings, or the defaults if there are none.
+/// The settings in force: the stored ones, else those of the configuration file, else the defaults.
 pub(super) async fn current(app: &App) -> Result<BudgetSettings, Problem> {
+    Ok(effective(app).await?.map(|settings| settings.value).unwrap_or_default())
+}
+
+/// The stored settings, else those of the configuration file; unreadable ones count as none, so that they can be
+/// replaced.
+async fn effective(app: &App) -> Result<Option<Stored<BudgetSettings>>, Problem> {
     let stored = collection(app).get_readable(budget_settings::NAME).await?;
-    Ok(stored.map(|stored| stored.value).unwrap_or_default())
+    Ok(stored.or_else(|| app.refresher.configured_document(budget_settings::NAME)))
+}
+
+/// The settings if they are in storage; those of the configuration file have the revision 0.
+fn stored(settings: &Stored<BudgetSettings>) -> Option<&Stored<BudgetSettings>> {
+    (settings.revision > 0).then_some(settings)
 }
 
 fn collection(app: &App) -> Collection<BudgetSettings> {

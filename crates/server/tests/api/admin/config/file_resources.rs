@@ -23,6 +23,8 @@ fn with_files() -> TestSettings {
     add("guardrails", "length", json!({"type": "length_limit", "config": {"max_chars": 100000}}));
     add("workflows", "path=/team", json!({"name": "Team", "workflow_payload": {"guardrails": ["length"]}}));
     add("auth_keys", "ci", json!({"name": "CI", "value": RAW_KEY, "user_path": "/ci"}));
+    let hook = json!({"daily_reset_hour": 5, "webhook_url": "http://127.0.0.1:9/hook", "webhook_secret": "secret-of-the-file"});
+    add("budget_settings", "", hook);
     TestSettings { loopback_listener: true, documents: resources.documents, ..TestSettings::enterprise() }
 }
 
@@ -128,6 +130,25 @@ async fn the_workflow_of_the_file_is_in_force_again_after_an_override() {
             .await
             .expect_status(200);
         assert_eq!(active().await, "Team");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn budget_settings_of_the_file_are_in_force_everywhere() {
+    app::each_with(with_files, async |app| {
+        let path = "/admin/api/v1/budgets/settings";
+        let read = app.get(path).send().await.expect_status(200);
+        let (etag, shown) = (read.header("etag").unwrap().to_owned(), read.json());
+        assert_eq!((&shown["daily_reset_hour"], &shown["updated_at"]), (&json!(5), &Value::Null), "{shown}");
+        assert_eq!(shown["webhook_secret_set"], true);
+        let tested = app.post("/admin/api/v1/webhooks/test", json!({})).send().await;
+        assert_eq!(tested.status, 200, "the receiver of the file is known: {}", tested.text());
+        let put = app.put(path, json!({"daily_reset_minute": 30})).header("if-match", &etag).send().await;
+        let changed = put.expect_status(200).json();
+        let times = (&changed["daily_reset_hour"], &changed["daily_reset_minute"]);
+        assert_eq!(times, (&json!(5), &json!(30)), "absent members are those of the file");
+        assert_eq!(changed["webhook_url"], "http://127.0.0.1:9/hook");
     })
     .await;
 }
