@@ -54,11 +54,13 @@ impl Compilation<'_> {
         if self.off.contains(&kind) {
             return Ok(BTreeMap::new());
         }
-        let stored = lay_under(&self.configured.documents, kind, self.documents.raw(kind).await?);
-        let documents = match self.proposed {
+        let stored = self.documents.raw(kind).await?;
+        let stored = match self.proposed {
             Some(proposed) => proposed.lay_over(kind, stored, self.at),
             None => stored,
         };
+        // Last: the document of the file is in force again when one that overrides it is deleted.
+        let documents = lay_under(&self.configured.documents, kind, stored);
         Ok(section::compile::<S>(documents, self.at, &mut self.errors).collect())
     }
 }

@@ -19,7 +19,7 @@ use super::super::planned_change::PlannedChange;
 use super::{Plan, PlanError};
 use crate::App;
 use crate::admin::crud::Served as _;
-use crate::admin::explain::replay::{ProposedDocument, without_version};
+use crate::admin::explain::replay::{ProposedDocument, deactivated};
 use crate::admin::names::Names;
 use crate::admin::{auth_keys, combos, providers};
 use crate::fault::Problem;
@@ -29,7 +29,7 @@ impl Plan {
     pub(super) async fn check(&mut self, app: &App, asker: &Principal) -> Result<(), Problem> {
         let mut proposed = ProposedDocuments::default();
         for change in &self.changes {
-            if let Some(document) = proposed_document(change) {
+            if let Some(document) = proposed_document(app, change) {
                 document.lay_over(&mut proposed)?;
             }
         }
@@ -37,11 +37,11 @@ impl Plan {
         let mut names = Names::load(app).await?;
         names.routes = after.routes.clone();
         for change in self.changes.iter().filter(|change| change.after.is_none()) {
-            if let Some(document) = proposed_document(change) {
-                document.name_in(&mut names);
+            if let Some(document) = proposed_document(app, change) {
+                document.name_in(app, &mut names);
             }
         }
-        let mut errors = check_names(&self.changes, &mut names, &after);
+        let mut errors = check_names(app, &self.changes, &mut names, &after);
         for change in &self.changes {
             if let Err(fault) = check_alone(app, asker, &self.current, change, &names) {
                 errors.push(PlanError::new(change.kind, &change.name, fault));
@@ -57,17 +57,22 @@ impl Plan {
 
 /// Checks documents that refer to others. They may come in any order: those that fail are checked again after others
 /// were added, until no further one passes.
-fn check_names(changes: &[PlannedChange], names: &mut Names, after: &Snapshot) -> Vec<PlanError> {
+fn check_names(
+    app: &App,
+    changes: &[PlannedChange],
+    names: &mut Names,
+    after: &Snapshot,
+) -> Vec<PlanError> {
     let added = changes.iter().filter(|change| change.after.is_some());
     let mut pending: Vec<(&PlannedChange, ProposedDocument)> =
-        added.filter_map(|change| Some((change, proposed_document(change)?))).collect();
+        added.filter_map(|change| Some((change, proposed_document(app, change)?))).collect();
     loop {
         let mut failed = Vec::new();
         let mut errors = Vec::new();
         let count = pending.len();
         for (change, document) in pending {
             match document.check(names, after) {
-                Ok(()) => document.name_in(names),
+                Ok(()) => document.name_in(app, names),
                 Err(fault) => {
                     errors.push(PlanError::new(change.kind, &change.name, fault));
                     failed.push((change, document));
@@ -166,7 +171,7 @@ fn planned_id(scope: &str) -> String {
 }
 
 /// The document in the form in which replays compile it; `None` for kinds that routes and workflows do not depend on.
-fn proposed_document(change: &PlannedChange) -> Option<ProposedDocument> {
+fn proposed_document(app: &App, change: &PlannedChange) -> Option<ProposedDocument> {
     let name = change.name.clone();
     Some(match change.after.as_ref().map(|(document, _)| document.clone()) {
         Some(ConfigDocument::Alias(alias)) => ProposedDocument::Alias(alias),
@@ -182,7 +187,7 @@ fn proposed_document(change: &PlannedChange) -> Option<ProposedDocument> {
         }
         Some(_) => return None,
         None => match change.kind {
-            ConfigKind::Workflow => ProposedDocument::Activation(without_version(name)),
+            ConfigKind::Workflow => deactivated(app, name),
             ConfigKind::Settings | ConfigKind::Budget | ConfigKind::BudgetSettings | ConfigKind::AuthKey => {
                 return None;
             }

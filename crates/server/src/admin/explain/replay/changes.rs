@@ -220,7 +220,7 @@ impl Proposal {
         names.routes = after.routes.clone();
         for (position, document) in &self.0 {
             document.check(&names, &after).map_err(|fault| position.in_document(fault))?;
-            document.name_in(&mut names);
+            document.name_in(app, &mut names);
         }
         Ok(after)
     }

@@ -1,7 +1,9 @@
 //! One document of a proposed configuration.
 
+use std::collections::BTreeMap;
+
 use domain::fault::Fault;
-use domain::resources::Resource as _;
+use domain::resources::Resource;
 use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::guardrail::Guardrail;
@@ -15,6 +17,7 @@ use pipeline::snapshot::Snapshot;
 use store::StoreError;
 
 use super::workflow_changes;
+use crate::App;
 use crate::admin::crud::Served as _;
 use crate::admin::names::Names;
 use crate::admin::workflows::{self, references};
@@ -60,16 +63,16 @@ impl ProposedDocument {
         }
     }
 
-    /// Adds the document to the names that models can have, or removes it from them. Names of providers are those of the
-    /// routes.
-    pub fn name_in(&self, names: &mut Names) {
+    /// Adds the document to the names that models can have, or removes it from them, so that a document of the
+    /// configuration file has its name again. Names of providers are those of the routes.
+    pub fn name_in(&self, app: &App, names: &mut Names) {
         match self {
             Self::Alias(alias) => _ = names.aliases.insert(alias.name.clone(), alias.clone()),
             Self::Combo(combo) => _ = names.combos.insert(combo.name.clone(), combo.clone()),
             Self::Pool(pool) => _ = names.pools.insert(pool.name.clone(), pool.clone()),
-            Self::Deleted { kind: Alias::KIND, name } => _ = names.aliases.remove(name),
-            Self::Deleted { kind: Combo::KIND, name } => _ = names.combos.remove(name),
-            Self::Deleted { kind: Pool::KIND, name } => _ = names.pools.remove(name),
+            Self::Deleted { kind: Alias::KIND, name } => restore(app, &mut names.aliases, name),
+            Self::Deleted { kind: Combo::KIND, name } => restore(app, &mut names.combos, name),
+            Self::Deleted { kind: Pool::KIND, name } => restore(app, &mut names.pools, name),
             _ => {}
         }
     }
@@ -97,5 +100,13 @@ impl ProposedDocument {
             }
             Self::Deleted { .. } => Ok(()),
         }
+    }
+}
+
+/// Puts the document of the configuration file in the place of a deleted one, if there is one.
+fn restore<T: Resource>(app: &App, documents: &mut BTreeMap<String, T>, name: &str) {
+    match app.refresher.configured_document::<T>(name) {
+        Some(configured) => _ = documents.insert(name.to_owned(), configured.value),
+        None => _ = documents.remove(name),
     }
 }

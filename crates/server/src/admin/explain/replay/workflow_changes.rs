@@ -95,7 +95,16 @@ pub async fn deactivation(app: &App, id: &str) -> ReadChange {
         let message = format!("The workflow version '{id}' is not in force.");
         return Ok(Err(fault::conflict(message).param("name")));
     }
-    Ok(Ok(ProposedDocument::Activation(without_version(scope))))
+    Ok(Ok(deactivated(app, scope)))
+}
+
+/// The end of the stored activation of a scope: that of the configuration file is in force again, if there is one.
+pub fn deactivated(app: &App, scope: String) -> ProposedDocument {
+    let kind = WorkflowActivation::KIND;
+    match app.refresher.is_configured(kind, &scope) {
+        true => ProposedDocument::Deleted { kind, name: scope },
+        false => ProposedDocument::Activation(without_version(scope)),
+    }
 }
 
 /// The activation that puts a version in force.

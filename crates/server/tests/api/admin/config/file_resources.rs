@@ -4,7 +4,7 @@ use http::Method;
 use serde_json::{Map, Value, json};
 use server::FileResources;
 
-use super::{documents, plan};
+use super::{apply, documents, plan};
 use crate::app::{self, TestSettings};
 
 const RAW_KEY: &str = "gk_file_key_of_the_tests_0123456789";
@@ -149,6 +149,27 @@ async fn budget_settings_of_the_file_are_in_force_everywhere() {
         let times = (&changed["daily_reset_hour"], &changed["daily_reset_minute"]);
         assert_eq!(times, (&json!(5), &json!(30)), "absent members are those of the file");
         assert_eq!(changed["webhook_url"], "http://127.0.0.1:9/hook");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_plan_that_deletes_an_override_has_the_document_of_the_file() {
+    app::each_with(with_files, async |app| {
+        let overridden = json!({"documents": {
+            "pools": {"pair": {"members": ["openai"], "strategy": "random"}},
+            "workflows": {"path=/team": {"name": "Mine"}},
+        }});
+        apply(&app, overridden).await.expect_status(200);
+        // The new alias refers to the pool of the file.
+        let restored =
+            json!({"documents": {"aliases": {"paired": {"target": "pair/text"}}}, "prune": true});
+        let planned = plan(&app, restored.clone()).await;
+        assert_eq!(planned["errors"], json!([]), "{planned:#}");
+        apply(&app, restored).await.expect_status(200);
+        app.chat("paired").send().await.expect_status(200);
+        let workflows = app.get("/admin/api/v1/workflows").send().await.expect_status(200).text();
+        assert!(workflows.contains("\"Team\""), "{workflows}");
     })
     .await;
 }
