@@ -77,12 +77,22 @@ pub async fn apply(
             written => written?,
         }
         app.refresher.refresh().await?;
+        discover(&app, &plan);
         if plan.changes.iter().any(|change| change.kind == ConfigKind::Settings) {
             settings::apply(&app).await?;
         }
         return Ok(Json(plan.view(&app)).into_response());
     }
     Err(fault::conflict("The configuration is being changed by others: try again.").into())
+}
+
+/// Discovers the models of the written providers, as writing each of them through the admin API does.
+fn discover(app: &App, plan: &Plan) {
+    let written = plan.changes.iter().filter(|change| change.after.is_some());
+    for change in written.filter(|change| change.kind == ConfigKind::Provider) {
+        let (refresher, name) = (app.refresher.clone(), change.name.clone());
+        app.gateway.tasks.spawn(async move { refresher.discover_one(&name).await });
+    }
 }
 
 /// The error of a plan that cannot be applied: the status of the first document, and all of them in the message.

@@ -260,3 +260,20 @@ async fn two_keys_do_not_have_the_same_value() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn models_of_applied_providers_are_discovered() {
+    app::each_with(settings, async |app| {
+        let lab = json!({"type": "openai", "base_url": app.upstream.base_url(), "api_key": "sk-lab-1234"});
+        apply(&app, json!({"documents": {"providers": {"lab": lab}}})).await.expect_status(200);
+        for _ in 0..200 {
+            let models = app.get("/admin/api/v1/providers/lab").send().await.expect_status(200).json();
+            if models["health"]["discovered_at"].is_string() || !models["models"].as_array().unwrap().is_empty() {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        panic!("not discovered in time");
+    })
+    .await;
+}
