@@ -1,6 +1,7 @@
 //! `POST /admin/api/v1/config/plan`: the changes that documents would make, without making them.
 
 mod checks;
+mod referrers;
 mod request;
 
 use std::collections::BTreeSet;

@@ -34,7 +34,7 @@ use audited_call::NotReplayable;
 pub use changes::DocumentChange;
 use outcome::CallOutcome;
 pub(in crate::admin) use proposed_document::ProposedDocument;
-pub(in crate::admin) use workflow_changes::deactivated;
+pub(in crate::admin) use workflow_changes::{activation_of, deactivated};
 
 const DEFAULT_CALLS: i64 = 100;
 const MAX_CALLS: i64 = 1000;

@@ -16,7 +16,7 @@ use super::super::current::CurrentConfig;
 use super::super::document::ConfigDocument;
 use super::super::kind::ConfigKind;
 use super::super::planned_change::PlannedChange;
-use super::{Plan, PlanError};
+use super::{Plan, PlanError, referrers};
 use crate::App;
 use crate::admin::crud::Served as _;
 use crate::admin::explain::replay::{ProposedDocument, deactivated};
@@ -47,6 +47,7 @@ impl Plan {
                 errors.push(PlanError::new(change.kind, &change.name, fault));
             }
         }
+        errors.extend(referrers::check(app, &self.changes, &self.current));
         errors.extend(check_digests(&self.changes, &self.current));
         errors.extend(uncompiled(&self.changes, &self.before, &after));
         self.errors.extend(errors);

@@ -143,6 +143,8 @@ async fn a_document_in_use_is_not_deleted_and_one_with_its_referrers_is() {
         }});
         apply(&app, wanted).await.expect_status(200);
         let pool = json!({"changes": [{"kind": "pool", "name": "pair", "document": null}]});
+        let planned = plan(&app, pool.clone()).await;
+        assert_eq!(planned["errors"][0]["message"], "'pair' is in use by alias/both.", "{planned:#}");
         apply(&app, pool).await.expect_status(409);
         assert_eq!(aliases(&app).await, ["both"]);
         apply(&app, json!({"documents": {}, "prune": true})).await.expect_status(200);
