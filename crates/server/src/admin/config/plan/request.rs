@@ -1,5 +1,7 @@
 //! The body of a plan: changes of single documents, or whole files.
 
+use std::collections::BTreeSet;
+
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use serde::Deserialize;
@@ -48,6 +50,7 @@ pub fn documents(
     now: Timestamp,
 ) -> Result<Vec<WantedDocument>, Fault> {
     let mut wanted = Vec::new();
+    let member = if request.documents.is_some() { "documents" } else { "changes" };
     match request.documents {
         Some(_) if !request.changes.is_empty() => {
             let message = "Send 'changes' or 'documents', not both.";
@@ -69,9 +72,14 @@ pub fn documents(
             }
         }
     }
+    let mut named = BTreeSet::new();
+    if let Some(twice) = wanted.iter().find(|wanted| !named.insert((wanted.kind, &*wanted.name))) {
+        let message = format!("The {} '{}' is in the request twice.", twice.kind.kind(), twice.name);
+        return Err(fault::invalid_parameter(member, message));
+    }
     if wanted.len() > MAX_DOCUMENTS {
         let message = format!("A plan has at most {MAX_DOCUMENTS} documents.");
-        return Err(fault::invalid_parameter("documents", message));
+        return Err(fault::invalid_parameter(member, message));
     }
     Ok(wanted)
 }

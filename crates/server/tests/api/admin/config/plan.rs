@@ -83,6 +83,11 @@ async fn a_change_keeps_absent_members_and_null_deletes() {
             json!({"documents": {"alias": {}}}),
             json!({"prune": true}),
             json!({"documents": {"aliases": []}}),
+            json!({"documents": {"budgets": {"/a|daily": {"amount": 1}, "/a|86400": {"amount": 2}}}}),
+            json!({"changes": [
+                {"kind": "alias", "name": "x", "document": {"target": "openai/text"}},
+                {"kind": "alias", "name": "x", "document": {"target": "openai/long"}},
+            ]}),
             json!({"changes": [{"kind": "alias", "name": "x", "document": null}], "documents": {}}),
         ] {
             app.post(APPLY, body.clone()).send().await.expect_status(400);
