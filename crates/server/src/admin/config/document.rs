@@ -154,6 +154,10 @@ fn provider(name: &str, patch: &Patch, known: Option<&ConfigDocument>) -> Result
         _ => None,
     };
     let mut body = ProviderBody::over(None, patch)?;
+    // Headers may be credentials, which are kept for the same address only.
+    if let Some(known) = known.filter(|known| patch.sent("headers").is_none() && !body.is_moved(known)) {
+        body.headers = known.headers.clone();
+    }
     body.name = Some(crate::admin::record::name("name", body.name.take(), name.to_owned())?);
     body.provider(known)
 }

@@ -50,9 +50,10 @@ pub struct KeyDocument {
     /// The part of the key that is shown, e.g. gk_abcd…wxyz
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub redacted_value: Option<String>,
-    /// Values from before a rotation that are still valid
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub previous: Vec<PreviousDocument>,
+    /// Values from before a rotation that are still valid; absent keeps those of an existing key with this digest, an
+    /// empty list ends them
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Vec<PreviousDocument>>,
 }
 
 #[derive(Serialize, Deserialize, ToSchema)]
@@ -82,6 +83,7 @@ impl KeyDocument {
             redacted_value: previous.redacted_value.clone(),
             valid_until: record::time(previous.valid_until),
         });
+        let previous: Vec<_> = previous.collect();
         Self {
             name: key.name.clone(),
             description: key.description.clone(),
@@ -98,7 +100,7 @@ impl KeyDocument {
             digest: Some(key.digest.clone()),
             value: None,
             redacted_value: Some(key.redacted_value.clone()),
-            previous: previous.collect(),
+            previous: (!previous.is_empty()).then_some(previous),
         }
     }
 
@@ -107,6 +109,13 @@ impl KeyDocument {
         let given = |text: Option<String>| text.filter(|text| !text.is_empty());
         let expires_at = given(self.expires_at).map(|text| record::parse_time("expires_at", &text));
         let (digest, redacted_value) = identity(self.digest, self.value, self.redacted_value, known)?;
+        let previous = match self.previous {
+            Some(previous) => previous.into_iter().map(self::previous).collect::<Result<_, _>>()?,
+            None => {
+                let same = known.filter(|known| known.digest == digest);
+                same.map(|known| known.previous.clone()).unwrap_or_default()
+            }
+        };
         let deactivated_at = known.and_then(|known| known.deactivated_at).unwrap_or(now);
         Ok(AuthKey {
             id: id.to_owned(),
@@ -124,7 +133,7 @@ impl KeyDocument {
             deactivated_at: (!self.enabled).then_some(deactivated_at),
             digest,
             redacted_value,
-            previous: self.previous.into_iter().map(previous).collect::<Result<_, _>>()?,
+            previous,
         })
     }
 }

@@ -119,7 +119,8 @@ impl ProviderBody {
         Ok(body)
     }
 
-    fn is_moved(&self, stored: &Provider) -> bool {
+    /// Whether this is another address than that of the stored instance.
+    pub fn is_moved(&self, stored: &Provider) -> bool {
         stored.base_url != self.base_url || stored.provider_type != self.provider_type
     }
 

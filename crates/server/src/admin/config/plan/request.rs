@@ -129,9 +129,22 @@ fn change(change: Value, current: &CurrentConfig, now: Timestamp) -> Result<Want
     }
     for (name, value) in document {
         match value {
-            Value::Null => drop(members.remove(&name)),
+            Value::Null => match cleared(kind, &name) {
+                Some(empty) => drop(members.insert(name, empty)),
+                None => drop(members.remove(&name)),
+            },
             value => drop(members.insert(name, value)),
         }
     }
     Ok(WantedDocument { kind, name, members: Some(members) })
+}
+
+/// The value that clears a member which is kept when it is absent.
+fn cleared(kind: ConfigKind, member: &str) -> Option<Value> {
+    match (kind, member) {
+        (ConfigKind::Provider, "api_key") => Some(Value::Null),
+        (ConfigKind::Provider, "headers") => Some(Value::Object(Map::new())),
+        (ConfigKind::AuthKey, "previous") => Some(Value::Array(Vec::new())),
+        _ => None,
+    }
 }

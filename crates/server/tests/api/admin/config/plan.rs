@@ -284,3 +284,34 @@ async fn models_of_applied_providers_are_discovered() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn absent_secrets_are_kept_and_empty_ones_cleared() {
+    app::each_with(settings, async |app| {
+        let lab = json!({"type": "openai_compatible", "base_url": app.upstream.base_url()});
+        let mut whole = lab.clone();
+        whole["api_key"] = json!("sk-lab-1234");
+        whole["headers"] = json!({"x-team": "hidden"});
+        apply(&app, json!({"documents": {"providers": {"lab": whole}}})).await.expect_status(200);
+        let same = plan(&app, json!({"documents": {"providers": {"lab": lab}}})).await;
+        assert_eq!((&same["changes"], &same["errors"]), (&json!([]), &json!([])), "{same:#}");
+        let cleared = json!({"changes": [{"kind": "provider", "name": "lab", "document": {"headers": null, "api_key": null}}]});
+        apply(&app, cleared).await.expect_status(200);
+        let lab = documents(&app).await["providers"]["lab"].clone();
+        assert_eq!((lab.get("api_key"), lab["headers"].get("x-team")), (None, None), "{lab}");
+
+        let (id, old) = app.key(json!({"name": "ci"})).await;
+        app.post(format!("/admin/api/v1/auth-keys/{id}/rotate"), json!({})).send().await.expect_status(200);
+        let works = async || app.get("/v1/models").key(&old).send().await.status == 200;
+        let renamed = |previous: Option<Value>| {
+            let mut key = json!({"name": "renamed"});
+            previous.map(|previous| key["previous"] = previous);
+            json!({"documents": {"auth_keys": {&id: key}}})
+        };
+        apply(&app, renamed(None)).await.expect_status(200);
+        assert!(works().await, "its overlap has not ended");
+        apply(&app, renamed(Some(json!([])))).await.expect_status(200);
+        assert!(!works().await);
+    })
+    .await;
+}
