@@ -33,6 +33,9 @@ pub struct SettingState {
     pub source: SettingLayer,
     /// Whether the admin API cannot change it
     pub locked: bool,
+    /// Whether it is locked whatever its source is: it cannot be stored
+    #[serde(skip)]
+    pub never_stored: bool,
     /// Why it is locked, and where it can be changed
     #[serde(skip_serializing_if = "Option::is_none")]
     pub locked_reason: Option<String>,

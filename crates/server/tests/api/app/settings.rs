@@ -9,11 +9,12 @@ use server::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
 use store::Store;
 
 /// Name, variable, default, whether it is live, whether it is secret.
-const TABLE: [(&str, &str, &str, bool, bool); 4] = [
+const TABLE: [(&str, &str, &str, bool, bool); 5] = [
     ("log.level", "LOG_LEVEL", "info", true, false),
     ("cache.ttl", "RESPONSE_CACHE_TTL", "1h", false, false),
     ("proxy.http", "HTTP_PROXY", "", false, true),
     ("server.host", "HOST", "127.0.0.1", false, false),
+    ("storage.path", "STORAGE_PATH", "data", false, false),
 ];
 
 pub struct TestRuntimeSettings {
@@ -41,7 +42,8 @@ impl RuntimeSettings for TestRuntimeSettings {
         let state =
             |(name, env, default, live, secret): (&'static str, &'static str, &'static str, bool, bool)| {
                 let value = stored.get(name);
-                let locked = name == "server.host";
+                let never_stored = name == "storage.path";
+                let locked = never_stored || name == "server.host";
                 SettingState {
                     name,
                     env,
@@ -56,7 +58,8 @@ impl RuntimeSettings for TestRuntimeSettings {
                         (false, None) => SettingLayer::Default,
                     },
                     locked,
-                    locked_reason: locked.then(|| "HOST in the environment sets it".to_owned()),
+                    locked_reason: locked.then(|| format!("{env} in the environment sets it")),
+                    never_stored,
                     restart_required: !live,
                     restart_pending: !live && value != self.in_force.get(name),
                     secret,

@@ -24,6 +24,7 @@ fn state(origin: &SettingOrigin, in_force: &Settings) -> SettingState {
         default: setting.default,
         source: layer(origin.source),
         locked: locked_reason.is_some(),
+        never_stored: lock(setting).is_some(),
         locked_reason,
         restart_required: !LIVE.contains(&setting.path),
         restart_pending: running.is_some_and(|running| running.value != origin.value),

@@ -315,3 +315,15 @@ async fn absent_secrets_are_kept_and_empty_ones_cleared() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_setting_that_is_never_stored_is_refused_also_if_the_environment_sets_it() {
+    app::each_with(settings, async |app| {
+        let of = |name: &str| json!({"documents": {"settings": {name: "x"}}});
+        assert_eq!(plan(&app, of("server.host")).await["errors"], json!([]), "it is in force without the variable");
+        let planned = plan(&app, of("storage.path")).await;
+        assert_eq!(planned["errors"][0]["field"], "storage.path", "{planned:#}");
+        apply(&app, of("storage.path")).await.expect_status(409);
+    })
+    .await;
+}
