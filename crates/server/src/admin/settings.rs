@@ -57,14 +57,19 @@ pub async fn change(
     Strict(members): Strict<Map<String, Value>>,
 ) -> Result<Response, Problem> {
     let known = app.settings.list();
-    let edits =
+    let mut edits =
         members.iter().map(|(name, value)| edit(&known, name, value)).collect::<Result<Vec<_>, _>>()?;
+    // Addresses first: a credential that is sent along belongs to the new one.
+    edits.sort_by_key(|(setting, _)| credential_of(setting.name).is_none());
     let _turn = app.naming.lock().await;
     let before = stored(&app).await?;
     record::expect(&headers, Some(&etag(before.as_ref())))?;
     let known_values = before.as_ref().map(|stored| stored.value.clone()).unwrap_or_default();
     let mut values = known_values.clone();
     for (setting, value) in edits {
+        if value.as_deref() != known_values.get(setting.name) {
+            forget_credential(&mut values, setting.name);
+        }
         values.set(setting.name, setting.secret, value);
     }
     if values == known_values {
@@ -75,6 +80,18 @@ pub async fn change(
     app.refresher.refresh().await?;
     apply(&app).await?;
     Ok(answer(&app, Some(&written)))
+}
+
+/// The setting whose value is sent as a credential to the address in another one.
+pub(super) fn credential_of(address: &str) -> Option<&'static str> {
+    (address == "telemetry.otlp_endpoint").then_some("telemetry.otlp_headers")
+}
+
+/// Removes the credential of an address that changes, so that it is never sent to another one.
+fn forget_credential(values: &mut SettingValues, address: &str) {
+    if let Some(credential) = credential_of(address) {
+        values.set(credential, true, None);
+    }
 }
 
 /// The stored values; unreadable ones count as none, so that they can be replaced.

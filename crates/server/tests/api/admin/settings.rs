@@ -81,3 +81,23 @@ async fn unknown_locked_and_invalid_settings_are_refused_and_nothing_is_stored()
     })
     .await;
 }
+
+/// The headers of the exporter are credentials of its endpoint.
+#[tokio::test]
+async fn headers_are_not_kept_for_another_endpoint() {
+    app::each(async |app| {
+        let (endpoint, headers) = ("telemetry.otlp_endpoint", "telemetry.otlp_headers");
+        let shown = |list: &Value| setting(list, headers)["value"].clone();
+        let set = change(&app, json!({endpoint: "http://one:4318", headers: "authorization=hidden"})).await;
+        assert_eq!(shown(&set), "***", "those that are sent along belong to the new endpoint");
+        let same = change(&app, json!({endpoint: "http://one:4318", "log.level": "debug"})).await;
+        assert_eq!(shown(&same), "***");
+        let moved = change(&app, json!({endpoint: "http://two:4318"})).await;
+        assert_eq!(shown(&moved), "");
+        change(&app, json!({headers: "authorization=hidden"})).await;
+        let by_plan = json!({"changes": [{"kind": "settings", "name": "settings", "document": {endpoint: "http://three:4318"}}]});
+        app.post("/admin/api/v1/config/apply", by_plan).send().await.expect_status(200);
+        assert_eq!(shown(&app.get(PATH).send().await.expect_status(200).json()), "");
+    })
+    .await;
+}

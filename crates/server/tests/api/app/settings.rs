@@ -9,12 +9,14 @@ use server::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
 use store::Store;
 
 /// Name, variable, default, whether it is live, whether it is secret.
-const TABLE: [(&str, &str, &str, bool, bool); 5] = [
+const TABLE: [(&str, &str, &str, bool, bool); 7] = [
     ("log.level", "LOG_LEVEL", "info", true, false),
     ("cache.ttl", "RESPONSE_CACHE_TTL", "1h", false, false),
     ("proxy.http", "HTTP_PROXY", "", false, true),
     ("server.host", "HOST", "127.0.0.1", false, false),
     ("storage.path", "STORAGE_PATH", "data", false, false),
+    ("telemetry.otlp_endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", "", false, false),
+    ("telemetry.otlp_headers", "OTEL_EXPORTER_OTLP_HEADERS", "", false, true),
 ];
 
 pub struct TestRuntimeSettings {

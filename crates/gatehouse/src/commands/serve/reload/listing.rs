@@ -48,6 +48,9 @@ pub fn lock(setting: &Setting) -> Option<&'static str> {
     match setting.path {
         "server.master_key" => Some("whoever could change it would have all permissions"),
         "admin.endpoints_enabled" => Some("without the admin API it could not be changed back"),
+        "upstream.allow_private" => {
+            Some("whoever could change it could send requests into the network of the gateway")
+        }
         path if path.starts_with("storage.") => {
             Some("it is read before storage is opened, where changed settings are kept")
         }

@@ -12,6 +12,7 @@ use super::super::current::CurrentConfig;
 use super::super::document::{Members, normal_name};
 use super::super::kind::ConfigKind;
 use crate::admin::explain::replay::DocumentChange;
+use crate::admin::settings;
 use crate::body;
 
 const MAX_DOCUMENTS: usize = 10_000;
@@ -124,9 +125,15 @@ fn change(change: Value, current: &CurrentConfig, now: Timestamp) -> Result<Want
     // Credentials are never sent to another address.
     let differs =
         |member: &&str| document.get(*member).is_some_and(|sent| members.get(*member) != Some(sent));
-    if kind == ConfigKind::Provider && ["base_url", "type"].iter().any(differs) {
-        members.retain(|name, _| name != "api_key" && name != "headers");
-    }
+    let forgotten: Vec<&str> = match kind {
+        ConfigKind::Provider if ["base_url", "type"].iter().any(differs) => vec!["api_key", "headers"],
+        ConfigKind::Settings => {
+            let changed = document.keys().map(String::as_str).filter(differs);
+            changed.filter_map(settings::credential_of).collect()
+        }
+        _ => Vec::new(),
+    };
+    members.retain(|name, _| !forgotten.contains(&name.as_str()));
     for (name, value) in document {
         match value {
             Value::Null => match cleared(kind, &name) {
