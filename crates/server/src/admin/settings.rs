@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::State;
 use axum::response::Response;
 use domain::fault::{self, Fault};
+use domain::resources::Resource as _;
 use domain::resources::setting_values::{self, SettingValues};
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
@@ -29,6 +30,8 @@ pub struct SettingList {
     pub restart_required: Vec<&'static str>,
 }
 
+/// Number of retries of a change that loses a race against another replica.
+const ATTEMPTS: usize = 5;
 /// The ETag of the settings before the first change.
 const NO_CHANGES: &str = "\"0\"";
 
@@ -62,24 +65,39 @@ pub async fn change(
     // Addresses first: a credential that is sent along belongs to the new one.
     edits.sort_by_key(|(setting, _)| credential_of(setting.name).is_none());
     let _turn = app.naming.lock().await;
-    let before = stored(&app).await?;
-    record::expect(&headers, Some(&etag(before.as_ref())))?;
-    let known_values = before.as_ref().map(|stored| stored.value.clone()).unwrap_or_default();
-    let mut values = known_values.clone();
+    for _ in 0..ATTEMPTS {
+        let before = stored(&app).await?;
+        record::expect(&headers, Some(&etag(before.as_ref())))?;
+        let known_values = before.as_ref().map(|stored| stored.value.clone()).unwrap_or_default();
+        let values = edited(&known_values, &edits);
+        if values == known_values {
+            return Ok(answer(&app, before.as_ref()));
+        }
+        app.settings.check(&values).map_err(refused)?;
+        match put(&app, authorized.principal.actor(), &values, before.as_ref()).await {
+            Err(StoreError::PreconditionFailed | StoreError::Conflict { .. })
+                if record::if_match(&headers).is_none() => {}
+            written => {
+                let written = written?;
+                app.refresher.refresh().await?;
+                apply(&app).await?;
+                return Ok(answer(&app, Some(&written)));
+            }
+        }
+    }
+    Err(fault::conflict("The settings are being changed by others: try again.").into())
+}
+
+/// The values after the edits.
+fn edited(known: &SettingValues, edits: &[(&SettingState, Option<String>)]) -> SettingValues {
+    let mut values = known.clone();
     for (setting, value) in edits {
-        if value.as_deref() != known_values.get(setting.name) {
+        if value.as_deref() != known.get(setting.name) {
             forget_credential(&mut values, setting.name);
         }
-        values.set(setting.name, setting.secret, value);
+        values.set(setting.name, setting.secret, value.clone());
     }
-    if values == known_values {
-        return Ok(answer(&app, before.as_ref()));
-    }
-    app.settings.check(&values).map_err(refused)?;
-    let written = put(&app, authorized.principal.actor(), &values, before.as_ref()).await?;
-    app.refresher.refresh().await?;
-    apply(&app).await?;
-    Ok(answer(&app, Some(&written)))
+    values
 }
 
 /// The setting whose value is sent as a credential to the address in another one.
@@ -99,15 +117,21 @@ pub(super) async fn stored(app: &App) -> Result<Option<Stored<SettingValues>>, S
     app.refresher.store().collection::<SettingValues>().get_readable(setting_values::NAME).await
 }
 
+/// Writes the values in place of those that were read. Fails if another replica wrote meanwhile.
 async fn put(
     app: &App,
     actor: &str,
     values: &SettingValues,
     before: Option<&Stored<SettingValues>>,
-) -> Result<Stored<SettingValues>, Problem> {
+) -> Result<Stored<SettingValues>, StoreError> {
     let etag = before.map(Stored::etag);
-    let collection = app.refresher.store().collection::<SettingValues>();
-    Ok(collection.put(values, Writing::Upsert, actor, etag.as_deref()).await?)
+    let store = app.refresher.store();
+    let writing = match store.documents().find(SettingValues::KIND, setting_values::NAME).await? {
+        None => Writing::Create,
+        // One that cannot be read is replaced as well.
+        Some(_) => Writing::Upsert,
+    };
+    store.collection::<SettingValues>().put(values, writing, actor, etag.as_deref()).await
 }
 
 /// Applies the stored values. They are stored at this point, and were checked before.

@@ -101,3 +101,21 @@ async fn headers_are_not_kept_for_another_endpoint() {
     })
     .await;
 }
+
+/// Replicas do not share a lock: a change that loses the race is made on the newer values.
+#[tokio::test]
+async fn concurrent_changes_of_replicas_are_all_stored() {
+    app::each(async |app| {
+        let other = app.neighbour().await;
+        let (one, two) = tokio::join!(
+            change(&app, json!({"log.level": "debug"})),
+            change(&other, json!({"cache.ttl": "60"})),
+        );
+        assert_eq!(setting(&one, "log.level")["value"], "debug");
+        assert_eq!(setting(&two, "cache.ttl")["value"], "60");
+        let third = change(&app, json!({"proxy.http": "http://proxy:1"})).await;
+        let found = (&setting(&third, "log.level")["value"], &setting(&third, "cache.ttl")["value"]);
+        assert_eq!(found, (&json!("debug"), &json!("60")));
+    })
+    .await;
+}
