@@ -81,7 +81,11 @@ impl Keys {
                 let shard = &mut self.shards[usize::from(facts.digest[0])];
                 match shard.get(&facts.digest).filter(|holder| holder.id != facts.id) {
                     Some(holder) => {
-                        tracing::error!(key = &*facts.id, holder = &*holder.id, "value of another key ignored");
+                        tracing::error!(
+                            key = &*facts.id,
+                            holder = &*holder.id,
+                            "value of another key ignored"
+                        );
                     }
                     None => _ = Arc::make_mut(shard).insert(facts.digest, Arc::new(facts)),
                 }

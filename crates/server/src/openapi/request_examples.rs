@@ -18,7 +18,29 @@ fn admin(method: &str, path: &str) -> Option<Value> {
             "rate_limits": {"requests_per_minute": 60}, "expiry": "2099-01-01T00:00:00Z",
         }),
         ("PUT", "/auth-keys/{id}") => json!({"name": "ci-2", "enabled": true}),
-        ("POST", "/auth-keys/{id}/rotate") => json!({"overlap_seconds": 3600}),
+        ("POST", "/auth-keys/{id}/rotate" | "/auth-keys/me/rotate") => json!({"overlap_seconds": 3600}),
+        ("POST", "/auth/login") => {
+            json!({"email": "ada@example.org", "password": "correct horse battery staple"})
+        }
+        ("POST", "/auth/refresh") => json!({"refresh_token": "gr_example_0123456789"}),
+        ("POST", "/auth/tokens/revoke") => json!({"subject": "ada", "issuer": "https://id.example.org"}),
+        ("POST", "/identity/users") => json!({
+            "email": "ada@example.org", "name": "Ada", "password": "correct horse battery staple", "roles": ["viewer"],
+        }),
+        ("PUT", "/identity/users/{id}") => json!({"name": "Ada"}),
+        ("PUT", "/identity/users/{id}/roles") => json!({"roles": ["viewer"]}),
+        ("POST", "/identity/roles") => json!({
+            "name": "auditor", "permissions": [{"action": "read", "resource": "audit", "effect": "allow"}],
+        }),
+        ("PUT", "/identity/roles/{name}") => {
+            json!({"permissions": [{"action": "read", "resource": "audit", "effect": "allow"}]})
+        }
+        ("POST", "/tenants") => json!({"slug": "acme", "name": "Acme"}),
+        ("PUT", "/tenants/{id}") => json!({"name": "Acme"}),
+        ("POST", "/config/plan" | "/config/apply") => {
+            json!({"documents": {"aliases": {"chat": {"target": "openai/gpt-4o"}}}})
+        }
+        ("PATCH", "/settings") => json!({"log.level": "info"}),
         ("POST", "/providers") => {
             json!({"name": "openai-eu", "type": "openai", "api_key": "sk-example-0123456789"})
         }

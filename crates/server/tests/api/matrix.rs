@@ -42,7 +42,12 @@ fn declared(security: &Value) -> Option<Scope> {
 }
 
 /// Routes that concern the caller itself and need no scope.
-const FOR_EVERY_CALLER: [&str; 1] = ["/admin/api/v1/auth-keys/me/rotate"];
+const FOR_EVERY_CALLER: [&str; 4] = [
+    "/admin/api/v1/auth-keys/me/rotate",
+    "/admin/api/v1/auth/logout",
+    "/admin/api/v1/auth/session",
+    "/admin/api/v1/dashboard/config",
+];
 
 /// A path that exists, with a sample for each parameter; a new parameter needs a sample here.
 fn sample(method: &Method, path: &str) -> String {

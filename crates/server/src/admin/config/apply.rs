@@ -142,7 +142,7 @@ async fn put(
         ConfigDocument::Workflow(workflow) => put_workflow(app, workflow, actor, batch).await?,
         ConfigDocument::BudgetSettings(settings) => batch.put::<BudgetSettings>(settings)?,
         ConfigDocument::Budget(budget) => {
-            let reset = plan.current.resets.get(&budget.name).copied();
+            let reset = plan.current.resets.get(budget.name()).copied();
             let last_reset_at = budget.last_reset_at.or(reset);
             batch.put(&Budget { last_reset_at, ..(**budget).clone() })?;
         }
@@ -203,7 +203,7 @@ async fn delete(app: &App, plan: &Plan, change: &PlannedChange, batch: &mut Batc
 
 /// Deletes a budget as `DELETE /budgets` does: the reset of an override still applies to the configured budget.
 fn delete_budget(app: &App, budget: &Budget, batch: &mut Batch) -> Result<(), Problem> {
-    let is_override = app.refresher.configured_budgets().iter().any(|known| known.name == budget.name);
+    let is_override = app.refresher.configured_budgets().iter().any(|known| known.name() == budget.name());
     match budget.key().filter(|_| is_override && budget.last_reset_at.is_some()) {
         Some(key) => batch.put(&Budget::new(key, None, budget.last_reset_at))?,
         None => batch.delete::<Budget>(budget.name(), true),

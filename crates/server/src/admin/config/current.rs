@@ -155,7 +155,7 @@ impl CurrentConfig {
             match (budget.amount, budget.last_reset_at) {
                 (Some(_), _) => self.add_budget(budget, true),
                 // A document without an amount only records a reset of a configured budget.
-                (None, Some(at)) => _ = self.resets.insert(budget.name, at),
+                (None, Some(at)) => _ = self.resets.insert(budget.name().to_owned(), at),
                 (None, None) => {}
             }
         }

@@ -201,7 +201,8 @@ impl Plan {
 fn read_settings(app: &App, members: &super::document::Members) -> Result<ConfigDocument, Fault> {
     let mut known = app.settings.list();
     for setting in &mut known {
-        setting.locked &= setting.never_stored || setting.source != crate::runtime_settings::SettingLayer::Env;
+        setting.locked &=
+            setting.never_stored || setting.source != crate::runtime_settings::SettingLayer::Env;
     }
     let mut values = domain::resources::setting_values::SettingValues::default();
     for (name, value) in members {

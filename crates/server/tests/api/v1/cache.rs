@@ -142,6 +142,7 @@ async fn callers_of_another_scope_never_get_the_answer() {
                     app.key(json!({"name": name, "tenant_id": tenant})).await.1
                 };
                 let (one, two) = (key("one", None).await, key("two", None).await);
+                app.post("/admin/api/v1/tenants", json!({"slug": "t2"})).send().await.expect_status(201);
                 let elsewhere = key("three", Some("t2")).await;
                 let ask = async |key: &str, path: &str| {
                     app.chat("text")

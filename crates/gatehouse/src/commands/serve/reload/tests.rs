@@ -63,12 +63,16 @@ fn a_value_that_needs_a_restart_is_marked_until_then() {
 
 #[test]
 fn locked_and_unknown_settings_are_not_read_from_storage() {
-    let stored =
-        values(&[("server.master_key", "gm_other"), ("storage.type", "postgres"), ("upstream.allow_private", "true")]);
+    let stored = values(&[
+        ("server.master_key", "gm_other"),
+        ("storage.type", "postgres"),
+        ("upstream.allow_private", "true"),
+    ]);
     assert_eq!(usable(&stored), SettingValues::default());
     let states = load(&[], "", &SettingValues::default());
     let states = listing::states(&states, &states);
-    for name in ["server.master_key", "storage.data_dir", "admin.endpoints_enabled", "upstream.allow_private"] {
+    for name in ["server.master_key", "storage.data_dir", "admin.endpoints_enabled", "upstream.allow_private"]
+    {
         assert!(state(&states, name).locked && state(&states, name).never_stored, "{name}");
     }
     assert_eq!(usable(&values(&[("no.setting", "x")])), SettingValues::default());

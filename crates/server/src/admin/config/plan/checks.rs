@@ -58,12 +58,7 @@ impl Plan {
 
 /// Checks documents that refer to others. They may come in any order: those that fail are checked again after others
 /// were added, until no further one passes.
-fn check_names(
-    app: &App,
-    changes: &[PlannedChange],
-    names: &mut Names,
-    after: &Snapshot,
-) -> Vec<PlanError> {
+fn check_names(app: &App, changes: &[PlannedChange], names: &mut Names, after: &Snapshot) -> Vec<PlanError> {
     let added = changes.iter().filter(|change| change.after.is_some());
     let mut pending: Vec<(&PlannedChange, ProposedDocument)> =
         added.filter_map(|change| Some((change, proposed_document(app, change)?))).collect();

@@ -34,9 +34,8 @@ pub fn check(app: &App, changes: &[PlannedChange], current: &CurrentConfig) -> V
     for (kind, name, document) in kept.chain(written) {
         let references = references(document);
         for (change, found) in deleted.iter().zip(&mut referrers) {
-            let refers = |reference: &(&str, String)| {
-                reference.0 == change.kind.kind() && reference.1 == change.name
-            };
+            let refers =
+                |reference: &(&str, String)| reference.0 == change.kind.kind() && reference.1 == change.name;
             if references.iter().any(refers) {
                 found.push(described(kind, name));
             }

@@ -12,8 +12,7 @@ fn members(value: Value) -> Members {
 fn every_secret_has_a_variable_of_its_own() {
     let settings = SecretSettings::default();
     let mut references = SecretReferences::new(&settings);
-    let provider =
-        |key: &str| members(json!({"type": "openai", "api_key": key, "headers": {"x-team": "a"}}));
+    let provider = |key: &str| members(json!({"type": "openai", "api_key": key, "headers": {"x-team": "a"}}));
     let first = references.replace(ConfigKind::Provider, "my-lab", provider("sk-1"));
     let second = references.replace(ConfigKind::Provider, "my_lab", provider("sk-2"));
     assert_eq!(first["api_key"], "${MY_LAB_API_KEY}");

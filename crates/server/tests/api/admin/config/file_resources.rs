@@ -162,8 +162,7 @@ async fn a_plan_that_deletes_an_override_has_the_document_of_the_file() {
         }});
         apply(&app, overridden).await.expect_status(200);
         // The new alias refers to the pool of the file.
-        let restored =
-            json!({"documents": {"aliases": {"paired": {"target": "pair/text"}}}, "prune": true});
+        let restored = json!({"documents": {"aliases": {"paired": {"target": "pair/text"}}}, "prune": true});
         let planned = plan(&app, restored.clone()).await;
         assert_eq!(planned["errors"], json!([]), "{planned:#}");
         apply(&app, restored).await.expect_status(200);
