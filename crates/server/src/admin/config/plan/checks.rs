@@ -33,7 +33,7 @@ impl Plan {
                 document.lay_over(&mut proposed)?;
             }
         }
-        let after = app.refresher.propose(&self.before, &proposed).await?;
+        let after = compile(app, self.before.clone(), proposed).await?;
         let mut names = Names::load(app).await?;
         names.routes = after.routes.clone();
         for change in self.changes.iter().filter(|change| change.after.is_none()) {
@@ -54,6 +54,18 @@ impl Plan {
         self.after = Arc::new(after);
         Ok(())
     }
+}
+
+/// Compiles the planned configuration on a thread that serves no connection: patterns take long.
+async fn compile(
+    app: &App,
+    before: Arc<Snapshot>,
+    proposed: ProposedDocuments,
+) -> Result<Snapshot, Problem> {
+    let (runtime, refresher) = (tokio::runtime::Handle::current(), app.refresher.clone());
+    let compile = move || runtime.block_on(refresher.propose(&before, &proposed));
+    let gateway = &app.gateway;
+    Ok(gateway.body_work.run(&gateway.tasks, compile).await??)
 }
 
 /// Checks documents that refer to others. They may come in any order: those that fail are checked again after others

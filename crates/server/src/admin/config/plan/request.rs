@@ -16,6 +16,8 @@ use crate::admin::settings;
 use crate::body;
 
 const MAX_DOCUMENTS: usize = 10_000;
+/// The most bytes of all guardrails together: their patterns are compiled, which takes much longer than reading them.
+const MAX_GUARDRAIL_BYTES: usize = 1 << 20;
 
 #[derive(Clone, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -80,6 +82,12 @@ pub fn documents(
     }
     if wanted.len() > MAX_DOCUMENTS {
         let message = format!("A plan has at most {MAX_DOCUMENTS} documents.");
+        return Err(fault::invalid_parameter(member, message));
+    }
+    let guardrails = wanted.iter().filter(|wanted| wanted.kind == ConfigKind::Guardrail);
+    let members = guardrails.filter_map(|wanted| wanted.members.as_ref()).flatten();
+    if members.map(|(_, value)| value.to_string().len()).sum::<usize>() > MAX_GUARDRAIL_BYTES {
+        let message = format!("The guardrails of a plan have at most {MAX_GUARDRAIL_BYTES} bytes.");
         return Err(fault::invalid_parameter(member, message));
     }
     Ok(wanted)

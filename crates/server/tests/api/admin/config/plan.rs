@@ -348,3 +348,15 @@ async fn a_setting_that_is_never_stored_is_refused_also_if_the_environment_sets_
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_guardrails_of_a_plan_have_a_limited_size() {
+    app::each_with(settings, async |app| {
+        let long = "x".repeat(600_000);
+        let guardrail = json!({"type": "system_prompt", "config": {"content": long}});
+        let two = json!({"documents": {"guardrails": {"a": guardrail, "b": guardrail}}});
+        let refused = app.post(super::PLAN, two).refusal().await;
+        assert_eq!((refused.0, refused.2.as_deref()), (400, Some("documents")));
+    })
+    .await;
+}
