@@ -57,6 +57,7 @@ pub async fn apply(
         return Err(fault::invalid_parameter("replay", message).into());
     }
     let principal = &authorized.principal;
+    super::require_no_tenant(&app, principal)?;
     let _turn = app.naming.lock().await;
     for _ in 0..ATTEMPTS {
         let plan = Box::pin(Plan::make(&app, principal, request.clone())).await?;

@@ -32,9 +32,10 @@ const FORMATS: [(&str, ExportFormat); 2] = [("yaml", ExportFormat::Yaml), ("json
     security(("bearer" = ["admin:config:read"])))]
 pub async fn export(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Config>>,
+    authorized: Authorized<Read<Config>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
+    super::require_no_tenant(&app, &authorized.principal)?;
     let format = query::choice(&pairs, "format", &FORMATS, ExportFormat::Yaml)?;
     let current = CurrentConfig::load(&app).await?;
     let etag = format!("\"{}\"", current.revision);

@@ -89,6 +89,7 @@ pub async fn plan(
     authorized: Authorized<Read<Config>>,
     Strict(request): Strict<PlanRequest>,
 ) -> Result<Json<PlanResult>, Problem> {
+    super::require_no_tenant(&app, &authorized.principal)?;
     let replayed = request.replay;
     if replayed.is_some() {
         authorized.principal.require(Scope::Admin(Some(Area::Audit), Action::Read))?;

@@ -360,3 +360,16 @@ async fn the_guardrails_of_a_plan_have_a_limited_size() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn the_configuration_is_not_that_of_one_tenant() {
+    app::each_with(settings, async |app| {
+        let scopes = ["admin:config:write", "admin:aliases:write"];
+        let (_, key) = app.key(json!({"name": "acme", "tenant_id": "acme", "scopes": scopes})).await;
+        let alias = json!({"documents": {"aliases": {"fast": {"target": "openai/text"}}}});
+        app.get(super::EXPORT).key(&key).send().await.expect_status(403);
+        app.post(super::PLAN, alias.clone()).key(&key).send().await.expect_status(403);
+        app.post(APPLY, alias).key(&key).send().await.expect_status(403);
+    })
+    .await;
+}
