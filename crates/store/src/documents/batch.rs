@@ -51,8 +51,8 @@ impl Batch {
 
 impl Documents {
     /// Applies all changes or none. Fails if the revision of storage is not the expected one: then other changes were
-    /// made since it was read. The operation timeout applies to each step.
-    pub async fn apply(&self, batch: &Batch, actor: &str, expected: i64) -> Result<(), StoreError> {
+    /// made since it was read. Returns the revision after the changes. The operation timeout applies to each step.
+    pub async fn apply(&self, batch: &Batch, actor: &str, expected: i64) -> Result<i64, StoreError> {
         let database = &self.database;
         let mut open = database.limited(database.begin()).await?;
         if database.limited(locked_revision(&mut open)).await? != expected {
@@ -71,7 +71,9 @@ impl Documents {
                 }
             }
         }
-        database.limited(open.commit()).await
+        let revision = database.limited(locked_revision(&mut open)).await?;
+        database.limited(open.commit()).await?;
+        Ok(revision)
     }
 }
 

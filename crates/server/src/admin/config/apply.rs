@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
 use domain::resources::Resource as _;
@@ -21,7 +20,7 @@ use domain::resources::provider::Provider;
 use domain::resources::setting_values::SettingValues;
 use domain::resources::workflow::{Workflow, WorkflowActivation};
 use domain::scope::{Action, Scope};
-use http::HeaderMap;
+use http::{HeaderMap, StatusCode};
 use store::{Batch, StoreError};
 
 use super::document::ConfigDocument;
@@ -40,7 +39,7 @@ const ATTEMPTS: usize = 5;
 /// Apply changes of the configuration, as `/config/plan` shows them, in one transaction. `If-Match` with the revision of a
 /// plan applies it only if nothing was changed since. A document also needs the write scope of its area.
 #[utoipa::path(post, path = "/admin/api/v1/config/apply", tag = "config", operation_id = "apply_config", request_body = PlanRequest,
-    responses((status = 200, description = "The changes that were made", body = PlanResult),
+    responses((status = 200, description = "The changes that were made; the ETag is the revision after them", body = PlanResult),
         (status = 400, description = "Invalid request, or a document that cannot be used"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "A document needs a scope that the caller lacks, or has more rights than the caller"),
         (status = 409, description = "A document is still in use, or a name is taken"),
@@ -69,22 +68,27 @@ pub async fn apply(
             principal.require(Scope::Admin(Some(change.kind.area()), Action::Write))?;
         }
         if plan.changes.is_empty() {
-            return Ok(Json(plan.view(&app)).into_response());
+            return Ok(answer(&app, &plan, plan.current.revision));
         }
         let batch = batch(&app, &plan, principal.actor()).await?;
-        match app.refresher.store().documents().apply(&batch, principal.actor(), plan.current.revision).await
-        {
+        let documents = app.refresher.store().documents();
+        let revision = match documents.apply(&batch, principal.actor(), plan.current.revision).await {
             Err(StoreError::PreconditionFailed) if record::if_match(&headers).is_none() => continue,
             written => written?,
-        }
+        };
         app.refresher.refresh().await?;
         discover(&app, &plan);
         if plan.changes.iter().any(|change| change.kind == ConfigKind::Settings) {
             settings::apply(&app).await?;
         }
-        return Ok(Json(plan.view(&app)).into_response());
+        return Ok(answer(&app, &plan, revision));
     }
     Err(fault::conflict("The configuration is being changed by others: try again.").into())
+}
+
+/// The changes that were made, with the revision after them.
+fn answer(app: &App, plan: &Plan, revision: i64) -> Response {
+    record::answer(StatusCode::OK, &format!("\"{revision}\""), PlanResult { revision, ..plan.view(app) })
 }
 
 /// Discovers the models of the written providers, as writing each of them through the admin API does.

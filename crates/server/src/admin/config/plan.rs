@@ -34,7 +34,8 @@ use request::WantedDocument;
 /// A plan as it is shown.
 #[derive(Serialize, ToSchema)]
 pub struct PlanResult {
-    /// The revision that the plan was made from; `If-Match: "<revision>"` applies it only to this one
+    /// The revision that the plan was made from; `If-Match: "<revision>"` applies it only to this one. Of an applied plan,
+    /// the revision after its changes
     pub revision: i64,
     /// In the order in which they would be made
     pub changes: Vec<PlannedChangeView>,

@@ -33,7 +33,7 @@ async fn a_batch_is_applied_as_a_whole_and_only_to_the_expected_revision() {
         assert!(first.is_empty());
         first.put(&provider("a")).unwrap();
         first.put(&pool("p", "a")).unwrap();
-        documents.apply(&first, "test", 0).await.unwrap();
+        assert_eq!(documents.apply(&first, "test", 0).await.unwrap(), 2);
         assert_eq!(names(&store).await, (vec!["a".to_owned()], vec!["p".to_owned()]));
         assert_eq!(documents.revision().await.unwrap(), 2);
 

@@ -148,8 +148,11 @@ async fn a_plan_is_applied_to_its_revision_only() {
         stale.send().await.expect_status(412);
         let revision = plan(&app, wanted.clone()).await["revision"].clone();
         let current = app.post(APPLY, wanted).header("if-match", &format!("\"{revision}\""));
-        current.send().await.expect_status(200);
+        let applied = current.send().await.expect_status(200);
         assert_eq!(aliases(&app).await, ["fast", "other"]);
+        let exported = app.get(super::EXPORT).send().await.expect_status(200);
+        assert_eq!(applied.header("etag"), exported.header("etag"));
+        assert_eq!(applied.header("etag"), Some(&*format!("\"{}\"", applied.json()["revision"])));
     })
     .await;
 }
