@@ -54,11 +54,11 @@ fn secret_members<'a>(
                 continue;
             }
             (ConfigKind::Guardrail, "config") => {
-                let sent = value.get_mut("headers");
-                let owner = format!("GUARDRAIL_{name}");
-                found.extend(sent.into_iter().flat_map(|sent| headers("config.headers", &owner, sent)));
+                found.extend(guardrail_config(name, value));
                 continue;
             }
+            // Webhook URLs of chat services contain credentials.
+            (ConfigKind::BudgetSettings, "webhook_url") => (member.clone(), "BUDGET_WEBHOOK_URL".to_owned()),
             (ConfigKind::BudgetSettings, "webhook_secret") => {
                 (member.clone(), "BUDGET_WEBHOOK_SECRET".to_owned())
             }
@@ -70,6 +70,24 @@ fn secret_members<'a>(
             _ => continue,
         };
         found.push(SecretMember { field, variable, value });
+    }
+    found
+}
+
+/// The secrets of a guardrail's configuration: the address of a webhook, which may contain a token, and its headers.
+fn guardrail_config<'a>(name: &str, config: &'a mut Value) -> Vec<SecretMember<'a>> {
+    let Value::Object(config) = config else { return Vec::new() };
+    let owner = format!("GUARDRAIL_{name}");
+    let mut found = Vec::new();
+    for (member, value) in config.iter_mut() {
+        match member.as_str() {
+            "url" => {
+                let (field, variable) = ("config.url".to_owned(), format!("{owner}_URL"));
+                found.push(SecretMember { field, variable, value });
+            }
+            "headers" => found.extend(headers("config.headers", &owner, value)),
+            _ => {}
+        }
     }
     found
 }
@@ -151,10 +169,10 @@ pub fn check_resolved(kind: ConfigKind, settings: &SecretSettings, members: &Mem
     let mut members = members.clone();
     for SecretMember { field, value, .. } in secret_members(kind, "", settings, &mut members) {
         let message = match value.as_str().unwrap_or_default() {
-            MASK => format!("'{field}' is a mask, not a secret: send its value, or leave it out to keep it."),
+            MASK => format!("'{field}' is a mask, not a secret: send its value."),
             text if has_reference(text) => format!(
-                "'{field}' is a reference to a variable. 'gatehouse apply' replaces it; the API needs the value: send \
-                 that, or leave it out to keep it."
+                "'{field}' is a reference to a variable. 'gatehouse apply' replaces it; the API needs the \
+                 value."
             ),
             _ => continue,
         };

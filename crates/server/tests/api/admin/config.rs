@@ -124,12 +124,14 @@ async fn furnish(app: &TestApp) -> String {
     old
 }
 
-const SECRETS: [(&str, &str); 6] = [
+const SECRETS: [(&str, &str); 8] = [
     ("OPENAI_API_KEY", UPSTREAM_KEY),
     ("SECOND_API_KEY", "sk-second-5678"),
     ("SECOND_HEADER_X_TEAM", "hidden-header"),
     ("GUARDRAIL_HOOK_HEADER_X_SECRET", "hidden-hook"),
+    ("GUARDRAIL_HOOK_URL", "http://127.0.0.1:9/hook"),
     ("BUDGET_WEBHOOK_SECRET", "hidden-webhook-secret"),
+    ("BUDGET_WEBHOOK_URL", "http://127.0.0.1:9/alerts"),
     ("HTTP_PROXY", "http://user:hidden-proxy@proxy:1"),
 ];
 
