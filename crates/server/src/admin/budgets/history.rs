@@ -163,6 +163,9 @@ struct Amounts {
 impl Amounts {
     async fn read(app: &App, status: &Status) -> Result<Self, Problem> {
         let rule = &status.rule;
+        if rule.parent.is_some() {
+            return Ok(Self { changes: Vec::new(), configured: None, current: rule.amount, derived: true });
+        }
         let filter = ChangeFilter {
             kind: Some(Budget::KIND.to_owned()),
             name: Some(rule.key.name()),
@@ -173,7 +176,7 @@ impl Amounts {
             changes: app.refresher.store().documents().changes(&filter).await?,
             configured: configured(app, &rule.key),
             current: rule.amount,
-            derived: rule.parent.is_some(),
+            derived: false,
         })
     }
 
