@@ -27,6 +27,8 @@ use crate::query::{self, Pairs};
 
 const DEFAULT_WINDOWS: i64 = 12;
 const MAX_WINDOWS: i64 = 100;
+const DEFAULT_BUDGETS: i64 = 100;
+const MAX_BUDGETS: i64 = 1000;
 /// Changes of one budget that are read to find its earlier amounts.
 const MAX_CHANGES: i64 = 200;
 
@@ -34,6 +36,8 @@ const MAX_CHANGES: i64 = 200;
 pub struct BudgetHistory {
     /// By user path and period, each from the newest to the oldest.
     pub windows: Vec<BudgetWindow>,
+    /// Number of budgets on all pages
+    pub total: usize,
     pub server_time: String,
 }
 
@@ -63,7 +67,9 @@ type Sums = HashMap<(Timestamp, Timestamp), Vec<Spent>>;
 #[utoipa::path(get, path = "/admin/api/v1/budgets/history", tag = "budgets", operation_id = "budget_history",
     params(("user_path" = Option<String>, Query, description = "Only budgets of this path and below"),
         ("period" = Option<String>, Query, description = "Only hourly, daily, weekly, monthly or a number of seconds"),
-        ("limit" = Option<i64>, Query, description = "Windows of each budget, 1 to 100, default 12")),
+        ("windows" = Option<i64>, Query, description = "Windows of each budget, 1 to 100, default 12"),
+        ("limit" = Option<i64>, Query, description = "Budgets, 1 to 1000, default 100"),
+        ("offset" = Option<i64>, Query, description = "Budgets to skip, default 0")),
     responses((status = 200, description = "The windows", body = BudgetHistory), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized"), (status = 403, description = "Not in this edition, or not your path"),
         (status = 503, description = "Storage is not available")),
@@ -73,7 +79,8 @@ pub async fn list(
     authorized: Authorized<Read<Budgets>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<BudgetHistory>, Problem> {
-    let limit = query::integer(&pairs, "limit", 1..=MAX_WINDOWS)?.unwrap_or(DEFAULT_WINDOWS);
+    let count = query::integer(&pairs, "windows", 1..=MAX_WINDOWS)?.unwrap_or(DEFAULT_WINDOWS);
+    let (limit, offset) = record::page(&pairs, DEFAULT_BUDGETS, MAX_BUDGETS)?;
     let period = query::text(&pairs, "period").map(Period::parse).transpose();
     let period = period.map_err(|reason| fault::invalid_parameter("period", reason))?;
     let path = query::visible_path(&pairs, &authorized.principal)?;
@@ -89,11 +96,12 @@ pub async fn list(
             && period.is_none_or(|period| period == key.period)
             && path.as_ref().is_none_or(|path| path.covers(&key.user_path))
     });
+    let wanted: Vec<Status> = wanted.collect();
     let (mut windows, mut sums) = (Vec::new(), Sums::new());
-    for status in wanted {
-        add_windows(&app, &status, &anchors, limit, &mut sums, &mut windows).await?;
+    for status in wanted.iter().skip(offset as usize).take(limit as usize) {
+        add_windows(&app, status, &anchors, count, &mut sums, &mut windows).await?;
     }
-    Ok(Json(BudgetHistory { windows, server_time: record::time(now) }))
+    Ok(Json(BudgetHistory { windows, total: wanted.len(), server_time: record::time(now) }))
 }
 
 /// Adds the windows before the current one.
@@ -101,14 +109,14 @@ async fn add_windows(
     app: &App,
     status: &Status,
     anchors: &Anchors,
-    limit: i64,
+    count: i64,
     sums: &mut Sums,
     windows: &mut Vec<BudgetWindow>,
 ) -> Result<(), Problem> {
     let key = &status.rule.key;
     let amounts = Amounts::read(app, status).await?;
     let mut end = status.period_start;
-    for _ in 0..limit {
+    for _ in 0..count {
         if end.micros() <= 0 {
             break;
         }
