@@ -28,7 +28,8 @@ const FORMATS: [(&str, ExportFormat); 2] = [("yaml", ExportFormat::Yaml), ("json
 #[utoipa::path(get, path = "/admin/api/v1/config/export", tag = "config", operation_id = "export_config",
     params(("format" = Option<String>, Query, description = "yaml (default) or json")),
     responses((status = 200, description = "The documents by section and name", content_type = "application/yaml", body = String),
-        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized")),
+        (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "A key of a tenant")),
     security(("bearer" = ["admin:config:read"])))]
 pub async fn export(
     State(app): State<Arc<App>>,
