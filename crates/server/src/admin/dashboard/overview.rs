@@ -5,6 +5,8 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::{Query, State};
 use domain::clock::Timestamp;
+use domain::principal::Principal;
+use domain::scope::{Action, Area, Scope};
 use http::HeaderMap;
 use pipeline::services::console::Entry;
 use serde::Serialize;
@@ -33,6 +35,23 @@ const ROWS: usize = 10;
 #[derive(Serialize, ToSchema)]
 pub struct Overview {
     pub server_time: String,
+    /// Absent without `admin:usage:read`
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<OverviewUsage>,
+    /// The health of all provider instances
+    pub providers: Vec<StatusView>,
+    /// The latest failed calls of this process, newest first, as in the console; at most 10. Absent without
+    /// `admin:console:read`
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<Object>>)]
+    pub recent_errors: Option<Vec<Box<RawValue>>>,
+    /// Number of stored documents that do not compile
+    pub document_errors: usize,
+}
+
+/// The figures of the usage log.
+#[derive(Serialize, ToSchema)]
+pub struct OverviewUsage {
     /// quarter_hour, hourly, daily, weekly, monthly or yearly
     pub interval: &'static str,
     pub time_zone: String,
@@ -49,13 +68,6 @@ pub struct Overview {
     pub models: Vec<ModelUsageView>,
     /// The most used user paths, at most 10
     pub user_paths: Vec<UserPathView>,
-    /// The health of all provider instances
-    pub providers: Vec<StatusView>,
-    /// The latest failed calls of this process, newest first, as in the console; at most 10
-    #[schema(value_type = Vec<Object>)]
-    pub recent_errors: Vec<Box<RawValue>>,
-    /// Number of stored documents that do not compile
-    pub document_errors: usize,
 }
 
 /// Figures over a whole range.
@@ -78,7 +90,7 @@ pub struct OverviewTotals {
 }
 
 /// Get everything that the overview page shows: figures with those of the period before, charts, tables, providers and
-/// the latest errors.
+/// the latest errors. Figures are left out for callers without `admin:usage:read`, errors without `admin:console:read`.
 #[utoipa::path(get, path = "/admin/api/v1/dashboard/overview", tag = "dashboard", operation_id = "dashboard_overview",
     params(ReportParameters,
         ("interval" = Option<String>, Query, description = "quarter_hour, hourly, daily (default), weekly, monthly or yearly")),
@@ -91,36 +103,54 @@ pub async fn overview(
     Query(pairs): Query<Pairs>,
     headers: HeaderMap,
 ) -> Result<Json<Overview>, Problem> {
-    usage::enabled(&app)?;
     let (principal, now) = (&authorized.principal, app.gateway.clock.now());
-    let filter = usage::until_now(&app, query::usage_filter(&pairs, &headers, principal, now)?);
-    let (zone, interval) = (query::time_zone(&pairs, &headers)?, Interval::any(&pairs)?);
-    let calendar = || Calendar { zone: zone.clone(), interval };
-    // The figures of a series with latencies have all others too.
-    let question = SeriesQuery::new(&app, filter.clone(), calendar(), Metric::P95)?;
-    let whole = question.whole("all").await?;
-    let costs = SeriesQuery::new(&app, filter.clone(), calendar(), Metric::Cost)?;
-    let costs = costs.by(Axis::Model, CHART_MODELS).await?;
-    let mut models = breakdown::by_model(&app, filter.clone()).await?;
-    models.truncate(ROWS);
-    let mut user_paths = breakdown::by_user_path(&app, filter.clone()).await?;
-    user_paths.truncate(ROWS);
+    let may_read = |area| principal.may(Scope::Admin(Some(area), Action::Read));
+    let usage = match may_read(Area::Usage) {
+        true => Some(figures(&app, principal, &pairs, &headers).await?),
+        false => None,
+    };
     let instances = authorized.snapshot.routes.instances.values();
     Ok(Json(Overview {
         server_time: record::time(now),
+        usage,
+        providers: instances.map(|instance| providers::status_of(&app, instance)).collect(),
+        recent_errors: may_read(Area::Console).then(|| recent_errors(&app, principal)),
+        document_errors: authorized.snapshot.document_errors.len(),
+    }))
+}
+
+/// The figures of the calls that the caller may see.
+async fn figures(
+    app: &Arc<App>,
+    principal: &Principal,
+    pairs: &Pairs,
+    headers: &HeaderMap,
+) -> Result<OverviewUsage, Problem> {
+    usage::enabled(app)?;
+    let now = app.gateway.clock.now();
+    let filter = usage::until_now(app, query::usage_filter(pairs, headers, principal, now)?);
+    let (zone, interval) = (query::time_zone(pairs, headers)?, Interval::any(pairs)?);
+    let calendar = || Calendar { zone: zone.clone(), interval };
+    // The figures of a series with latencies have all others too.
+    let question = SeriesQuery::new(app, filter.clone(), calendar(), Metric::P95)?;
+    let whole = question.whole("all").await?;
+    let costs = SeriesQuery::new(app, filter.clone(), calendar(), Metric::Cost)?;
+    let costs = costs.by(Axis::Model, CHART_MODELS).await?;
+    let mut models = breakdown::by_model(app, filter.clone()).await?;
+    models.truncate(ROWS);
+    let mut user_paths = breakdown::by_user_path(app, filter.clone()).await?;
+    user_paths.truncate(ROWS);
+    Ok(OverviewUsage {
         interval: interval.name(),
         time_zone: zone.iana_name().unwrap_or("UTC").to_owned(),
         periods: question.periods(),
         totals: totals(&whole.total),
-        previous: previous(&app, filter).await?,
+        previous: previous(app, filter).await?,
         series: series(&whole),
         cost_by_model: costs.iter().map(|series| timeseries::view(series, Metric::Cost)).collect(),
         models,
         user_paths,
-        providers: instances.map(|instance| providers::status_of(&app, instance)).collect(),
-        recent_errors: recent_errors(&app, principal),
-        document_errors: authorized.snapshot.document_errors.len(),
-    }))
+    })
 }
 
 fn totals(figures: &Figures) -> OverviewTotals {
@@ -165,7 +195,7 @@ fn series(whole: &Series) -> Vec<SeriesView> {
 }
 
 /// The latest failed calls that the caller may see.
-fn recent_errors(app: &App, principal: &domain::principal::Principal) -> Vec<Box<RawValue>> {
+fn recent_errors(app: &App, principal: &Principal) -> Vec<Box<RawValue>> {
     let events = app.gateway.console.read_all(0).events;
     let visible = events.iter().rev().filter(|entry| console::concerns(entry, Some("request"), principal));
     let failed = visible.filter(|entry| is_failed(entry));

@@ -49,8 +49,8 @@ async fn the_overview_has_figures_charts_tables_and_errors() {
 #[tokio::test]
 async fn an_admin_of_a_subtree_sees_its_own_figures() {
     app::each(async |app| {
-        let team =
-            json!({"name": "team", "user_path": "/team", "scopes": ["inference", "admin:dashboard:read"]});
+        let scopes = ["inference", "admin:dashboard:read", "admin:usage:read"];
+        let team = json!({"name": "team", "user_path": "/team", "scopes": scopes});
         let (_, team) = app.key(team).await;
         app.chat("openai/text").key(&team).send().await.expect_status(200);
         app.chat("openai/text").send().await.expect_status(200);
@@ -58,6 +58,23 @@ async fn an_admin_of_a_subtree_sees_its_own_figures() {
         let page = app.get(PATH).key(&team).send().await.expect_status(200).json();
         assert_eq!(page["totals"]["requests"], 1, "{page}");
         assert_eq!(page["user_paths"].as_array().unwrap().len(), 1, "{page}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn parts_that_the_caller_may_not_read_are_left_out() {
+    app::each(async |app| {
+        for (scope, has_usage, has_errors) in
+            [("admin:models:read", false, false), ("admin:usage:read", true, false), ("admin:console:read", false, true)]
+        {
+            let key = app.key_with(&["admin:dashboard:read", scope]).await;
+            let page = app.get(PATH).key(&key).send().await.expect_status(200).json();
+            let usage = ["totals", "previous", "series", "cost_by_model", "models", "user_paths"];
+            assert!(usage.iter().all(|part| page.get(part).is_some() == has_usage), "{scope}: {page}");
+            assert_eq!(page.get("recent_errors").is_some(), has_errors, "{scope}: {page}");
+            assert_eq!(page["providers"][0]["name"], "openai");
+        }
     })
     .await;
 }
