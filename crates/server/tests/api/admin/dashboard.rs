@@ -65,9 +65,11 @@ async fn an_admin_of_a_subtree_sees_its_own_figures() {
 #[tokio::test]
 async fn parts_that_the_caller_may_not_read_are_left_out() {
     app::each(async |app| {
-        for (scope, has_usage, has_errors) in
-            [("admin:models:read", false, false), ("admin:usage:read", true, false), ("admin:console:read", false, true)]
-        {
+        for (scope, has_usage, has_errors) in [
+            ("admin:models:read", false, false),
+            ("admin:usage:read", true, false),
+            ("admin:console:read", false, true),
+        ] {
             let key = app.key_with(&["admin:dashboard:read", scope]).await;
             let page = app.get(PATH).key(&key).send().await.expect_status(200).json();
             let usage = ["totals", "previous", "series", "cost_by_model", "models", "user_paths"];

@@ -57,11 +57,7 @@ impl Plan {
 }
 
 /// Compiles the planned configuration on a thread that serves no connection: patterns take long.
-async fn compile(
-    app: &App,
-    before: Arc<Snapshot>,
-    proposed: ProposedDocuments,
-) -> Result<Snapshot, Problem> {
+async fn compile(app: &App, before: Arc<Snapshot>, proposed: ProposedDocuments) -> Result<Snapshot, Problem> {
     let (runtime, refresher) = (tokio::runtime::Handle::current(), app.refresher.clone());
     let compile = move || runtime.block_on(refresher.propose(&before, &proposed));
     let gateway = &app.gateway;
