@@ -138,7 +138,8 @@ fn check_digests(changes: &[PlannedChange], current: &CurrentConfig) -> Vec<Plan
     let kept = current.auth_keys().filter(|key| !changed.contains_key(&*key.id));
     let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
     for key in kept {
-        owners.extend(key.digests().map(|digest| (digest, &*key.id)));
+        let id = &*key.id;
+        owners.extend(key.digests().map(|digest| (digest, id)));
     }
     let mut errors = Vec::new();
     for (id, change) in changed {

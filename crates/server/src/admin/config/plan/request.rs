@@ -27,7 +27,8 @@ pub struct PlanRequest {
     #[schema(value_type = Vec<DocumentChange>)]
     pub changes: Vec<Value>,
     /// Whole documents by section and name, as `/config/export` writes them, with references replaced by their values
-    /// and `$${` by `${`, as `gatehouse apply` does. Nothing is replaced here, and a reference in a secret is refused. Absent members have their defaults; absent secrets are kept.
+    /// and `$${` by `${`, as `gatehouse apply` does. Nothing is replaced here: a reference in a secret is refused.
+    /// Absent members have their defaults; absent secrets are kept.
     #[serde(default)]
     #[schema(value_type = Option<Object>)]
     pub documents: Option<Map<String, Value>>,

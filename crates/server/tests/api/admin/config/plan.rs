@@ -325,7 +325,9 @@ async fn absent_secrets_are_kept_and_empty_ones_cleared() {
         let works = async || app.get("/v1/models").key(&old).send().await.status == 200;
         let renamed = |previous: Option<Value>| {
             let mut key = json!({"name": "renamed"});
-            previous.map(|previous| key["previous"] = previous);
+            if let Some(previous) = previous {
+                key["previous"] = previous;
+            }
             json!({"documents": {"auth_keys": {&id: key}}})
         };
         apply(&app, renamed(None)).await.expect_status(200);
