@@ -148,8 +148,9 @@ async fn put(
         ConfigDocument::BudgetSettings(settings) => batch.put::<BudgetSettings>(settings)?,
         ConfigDocument::Budget(budget) => {
             let reset = plan.current.resets.get(budget.name()).copied();
-            let last_reset_at = budget.last_reset_at.or(reset);
-            batch.put(&Budget { last_reset_at, ..(**budget).clone() })?;
+            let mut budget = Budget::clone(budget);
+            budget.last_reset_at = budget.last_reset_at.or(reset);
+            batch.put(&budget)?;
         }
         ConfigDocument::AuthKey(key) => batch.put::<AuthKey>(key)?,
     }
