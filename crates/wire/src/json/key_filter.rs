@@ -36,7 +36,7 @@ const fn bit(key: &[u8]) -> u128 {
 pub(super) const fn fingerprint(key: &[u8]) -> usize {
     match key {
         [] => 0,
-        [first, ..] => key.len() * 7 + (*first as usize) * 3 + key[key.len() - 1] as usize,
+        [first, ..] => key.len() * 7 + (*first as usize) * 9 + key[key.len() - 1] as usize * 13,
     }
 }
 

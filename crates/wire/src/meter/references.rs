@@ -8,8 +8,18 @@ use super::{JsonFieldExtractor, MemberScope};
 use crate::json::{self, KeyFilter};
 
 /// The members that name stored objects.
-const MEMBERS: KeyFilter =
-    KeyFilter::of(&["file_id", "conversation", "container", "vector_store_id", "vector_store_ids"]);
+const NAMES: [&str; 9] = [
+    "file_id",
+    "file_ids",
+    "input_file_id",
+    "conversation",
+    "conversation_id",
+    "container",
+    "container_id",
+    "vector_store_id",
+    "vector_store_ids",
+];
+const MEMBERS: KeyFilter = KeyFilter::of(&NAMES);
 
 /// Texts of which a body with a reference contains at least one. One search for all of them (`aho-corasick`) takes twice
 /// as many instructions.
@@ -54,6 +64,9 @@ mod tests {
             (r#"{"tools":[{"type":"file_search","vector_store_ids":["vs_1"]}]}"#, "vs_1"),
         ] {
             assert_eq!(found(body), [expected], "{body}");
+        }
+        for name in NAMES {
+            assert_eq!(found(&format!(r#"{{"input":[{{"{name}":"x_1"}}]}}"#)), ["x_1"], "{name}");
         }
         assert!(found(r#"{"messages":[{"content":"the conversation"}]}"#).is_empty());
     }
