@@ -32,9 +32,9 @@ pub struct WorkflowChange {
     /// E.g. `workflow_payload.features.audit`.
     pub path: String,
     /// Null if it is missing.
-    #[schema(value_type = Object)]
+    #[schema(value_type = Value)]
     pub before: Value,
-    #[schema(value_type = Object)]
+    #[schema(value_type = Value)]
     pub after: Value,
 }
 
