@@ -43,6 +43,12 @@ fn layer(source: SettingSource) -> SettingLayer {
     }
 }
 
+/// The settings that decide who may call the gateway and where secrets are sent.
+const CALLERS: [&str; 4] =
+    ["server.trusted_proxies", "cli_tools.apply_enabled", "webhooks.url", "webhooks.secret"];
+/// The sections of such settings.
+const CALLER_SECTIONS: [&str; 4] = ["tokens.", "identity.", "edition.", "proxy."];
+
 /// The reason why a setting cannot be stored through the admin API.
 pub fn lock(setting: &Setting) -> Option<&'static str> {
     match setting.path {
@@ -53,6 +59,11 @@ pub fn lock(setting: &Setting) -> Option<&'static str> {
         }
         path if path.starts_with("storage.") => {
             Some("it is read before storage is opened, where changed settings are kept")
+        }
+        path if CALLERS.contains(&path)
+            || CALLER_SECTIONS.iter().any(|section| path.starts_with(section)) =>
+        {
+            Some("it decides who may call the gateway or where secrets are sent")
         }
         _ => None,
     }

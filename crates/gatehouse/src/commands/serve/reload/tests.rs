@@ -71,10 +71,23 @@ fn locked_and_unknown_settings_are_not_read_from_storage() {
     assert_eq!(usable(&stored), SettingValues::default());
     let states = load(&[], "", &SettingValues::default());
     let states = listing::states(&states, &states);
-    for name in ["server.master_key", "storage.data_dir", "admin.endpoints_enabled", "upstream.allow_private"]
-    {
+    for name in [
+        "server.master_key",
+        "storage.data_dir",
+        "admin.endpoints_enabled",
+        "upstream.allow_private",
+        "server.trusted_proxies",
+        "cli_tools.apply_enabled",
+        "tokens.issuers",
+        "identity.oidc_providers",
+        "edition.capabilities",
+        "proxy.https",
+        "webhooks.url",
+        "webhooks.secret",
+    ] {
         assert!(state(&states, name).locked && state(&states, name).never_stored, "{name}");
     }
+    assert!(!state(&states, "webhooks.events").locked && !state(&states, "cli_tools.enabled").locked);
     assert_eq!(usable(&values(&[("no.setting", "x")])), SettingValues::default());
 }
 
