@@ -176,11 +176,29 @@ impl Principal {
         self.own_path().filter(|path| path.as_str() != "/")
     }
 
-    /// Rejects callers confined to a subtree; for objects that concern the whole installation.
+    /// Whether the caller is confined to a subtree or to a tenant.
+    pub fn is_confined(&self) -> bool {
+        self.subtree().is_some() || self.tenant().is_some()
+    }
+
+    /// Whether something of this tenant is visible: a caller of a tenant sees that tenant's only.
+    pub fn sees_tenant(&self, tenant: Option<&str>) -> bool {
+        self.tenant().is_none_or(|own| tenant == Some(&**own))
+    }
+
+    /// Rejects callers of a tenant; for objects that belong to no tenant.
+    pub fn require_no_tenant(&self) -> Result<(), Fault> {
+        match self.tenant() {
+            Some(own) => Err(fault::tenant_denied(own)),
+            None => Ok(()),
+        }
+    }
+
+    /// Rejects callers confined to a subtree or to a tenant; for objects that concern the whole installation.
     pub fn require_no_subtree(&self) -> Result<(), Fault> {
         match self.subtree() {
             Some(own) => Err(fault::user_path_denied("/", own.as_str())),
-            None => Ok(()),
+            None => self.require_no_tenant(),
         }
     }
 

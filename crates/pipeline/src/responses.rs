@@ -102,10 +102,10 @@ async fn find(
     }
 }
 
-/// The owners whose responses a caller may access: itself; with admin scope all owners (`None`), or those of the
-/// subtree that its key is bound to.
+/// The owners whose responses a caller may access: itself; with admin scope and without a tenant all owners (`None`), or
+/// those of the subtree that its key is bound to.
 pub fn visible_to(principal: &Principal, owner: &Owner, action: Action) -> Option<OwnerFilter> {
-    if !principal.may(Scope::Admin(None, action)) {
+    if !principal.may(Scope::Admin(None, action)) || principal.tenant().is_some() {
         return Some(OwnerFilter::Exact(owner.clone()));
     }
     principal.subtree().cloned().map(OwnerFilter::Subtree)
@@ -113,7 +113,7 @@ pub fn visible_to(principal: &Principal, owner: &Owner, action: Action) -> Optio
 
 /// Whether the caller may access the responses of all owners, including unrecorded ones.
 pub fn reaches_all(principal: &Principal, action: Action) -> bool {
-    principal.may(Scope::Admin(None, action)) && principal.subtree().is_none()
+    principal.may(Scope::Admin(None, action)) && !principal.is_confined()
 }
 
 fn items(turn: &StoredResponse) -> [Bytes; 2] {

@@ -21,7 +21,7 @@ pub trait Needs: Send + Sync + 'static {
     /// `None` if every authenticated caller may use the route.
     const SCOPE: Option<Scope>;
     const CAPABILITY: Option<Capability> = None;
-    /// Whether the route concerns the whole installation and is refused to callers confined to a user path.
+    /// Whether the route concerns the whole installation and is refused to callers confined to a user path or a tenant.
     const GLOBAL: bool = false;
 }
 
@@ -103,14 +103,14 @@ impl Needs for AllAreas {
 pub trait InArea: Send + Sync + 'static {
     const AREA: Area;
     const CAPABILITY: Option<Capability> = None;
-    /// The actions refused to callers confined to a user path. Has no default, so that a new area has to decide.
+    /// The actions refused to callers confined to a user path or a tenant. Has no default, so that a new area has to decide.
     const GLOBAL: Global;
 }
 
 /// The actions of an area that concern the whole installation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Global {
-    /// None: objects have a user path, and handlers show and change those of the caller's subtree only.
+    /// None: objects have a user path and a tenant, and handlers show and change those of the caller only.
     NoActions,
     /// Writes: every caller may read the documents (secrets are never shown) and the reports of its subtree, only
     /// callers with the whole tree change them.

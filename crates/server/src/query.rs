@@ -143,6 +143,7 @@ pub fn usage_filter(
         provider: owned("provider"),
         search: owned("search"),
         auth_key_id: owned("auth_key_id"),
+        tenant_id: principal.tenant().map(|tenant| tenant.to_string()),
     })
 }
 

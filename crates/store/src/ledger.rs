@@ -71,6 +71,7 @@ pub struct UsageFilter {
     pub search: Option<String>,
     /// Empty for the master key.
     pub auth_key_id: Option<String>,
+    pub tenant_id: Option<String>,
 }
 
 impl UsageFilter {
@@ -84,6 +85,7 @@ impl UsageFilter {
             provider: None,
             search: None,
             auth_key_id: None,
+            tenant_id: None,
         }
     }
 }
@@ -140,6 +142,7 @@ pub(crate) struct Conditions {
     model: String,
     provider: String,
     auth_key_id: Option<String>,
+    tenant_id: Option<String>,
     search: String,
 }
 
@@ -157,6 +160,7 @@ impl Conditions {
             model: text(&filter.model),
             provider: text(&filter.provider),
             auth_key_id: filter.auth_key_id.as_ref().map(|_| text(&filter.auth_key_id)),
+            tenant_id: filter.tenant_id.as_ref().map(|_| text(&filter.tenant_id)),
             search: like(&text(&filter.search)),
         }
     }
@@ -193,6 +197,11 @@ impl Conditions {
             values.push(id.into());
             text.push_str(&format!(" AND auth_key_id = ${}", values.len()));
         }
+        // A missing tenant is NULL in rows and empty in sums.
+        if let Some(tenant) = &self.tenant_id {
+            values.push(tenant.into());
+            text.push_str(&format!(" AND COALESCE(tenant_id, '') = ${}", values.len()));
+        }
     }
 
     /// True for a label to which the conditions of `append` apply; the texts are those of `rollup::AXES`.
@@ -208,6 +217,7 @@ impl Conditions {
             && (self.model.is_empty() || text(Axis::Model) == self.model)
             && (self.provider.is_empty() || providers.contains(&self.provider.as_str()))
             && self.auth_key_id.as_ref().is_none_or(|id| text(Axis::AuthKeyId) == id)
+            && self.tenant_id.as_ref().is_none_or(|tenant| text(Axis::TenantId) == tenant)
     }
 
     /// Appends the search condition, which applies to rows only.

@@ -68,6 +68,14 @@ pub fn user_path_denied(requested: &str, own: &str) -> Fault {
     .param("X-Gateway-User-Path")
 }
 
+/// The caller belongs to a tenant, and the request concerns more than that tenant.
+pub fn tenant_denied(tenant: &str) -> Fault {
+    let message = format!(
+        "This concerns the whole installation, and the caller belongs to the tenant '{tenant}'. Use a key without a tenant."
+    );
+    Fault::new(FaultCode::UserPathDenied, message)
+}
+
 /// The caller belongs to a tenant that an admin has suspended.
 pub fn tenant_suspended(tenant: &str) -> Fault {
     let message = format!("The tenant '{tenant}' is suspended. Ask an administrator to activate it.");

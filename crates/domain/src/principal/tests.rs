@@ -27,6 +27,19 @@ fn a_key_brings_its_own_scopes_path_and_tenant() {
     assert_eq!((key.actor(), key.auth_method()), ("k1", "api_key"));
 }
 
+#[test]
+fn callers_of_a_tenant_are_confined_to_it() {
+    let facts = KeyFacts { user_path: None, ..(*facts("k1")).clone() };
+    let free = Principal::Key(Arc::new(KeyFacts { tenant_id: None, ..facts.clone() }));
+    let bound = Principal::Key(Arc::new(facts));
+    assert!(bound.is_confined() && !free.is_confined() && !Principal::Master.is_confined());
+    assert!(bound.sees_tenant(Some("t")) && !bound.sees_tenant(Some("u")) && !bound.sees_tenant(None));
+    assert!(free.sees_tenant(Some("t")) && free.sees_tenant(None));
+    let fault = bound.require_no_subtree().unwrap_err();
+    assert_eq!((fault.status, fault.code.as_str()), (403, "user_path_denied"));
+    assert!(free.require_no_subtree().is_ok() && free.require_no_tenant().is_ok());
+}
+
 fn facts(id: &str) -> Arc<KeyFacts> {
     Arc::new(KeyFacts {
         id: id.into(),

@@ -220,7 +220,7 @@ pub async fn conversation(
     let anchor = find(&app, &authorized.principal, id).await?;
     let anchor_id = anchor.id.clone();
     let limit = usize::try_from(limit).unwrap_or(1);
-    let visible = |entry: &AuditEntry| is_visible(&entry.user_path, &authorized.principal);
+    let visible = |entry: &AuditEntry| is_visible(entry, &authorized.principal);
     let entries = app.refresher.store().audit().conversation(anchor, limit, visible).await?;
     Ok(Json(ConversationView { anchor_id, entries: entries.into_iter().map(view::entry).collect() }))
 }
@@ -228,12 +228,13 @@ pub async fn conversation(
 /// Finds an entry; one that the caller may not see counts as missing.
 async fn find(app: &App, principal: &Principal, id: &str) -> Result<AuditEntry, Problem> {
     let entry = app.refresher.store().audit().find(id).await?;
-    let entry = entry.filter(|entry| is_visible(&entry.user_path, principal));
+    let entry = entry.filter(|entry| is_visible(entry, principal));
     Ok(entry.ok_or_else(|| fault::not_found("There is no such entry in the audit log."))?)
 }
 
-fn is_visible(user_path: &str, principal: &Principal) -> bool {
-    principal.subtree().is_none_or(|own| UserPath::parse(user_path).is_ok_and(|path| own.covers(&path)))
+fn is_visible(entry: &AuditEntry, principal: &Principal) -> bool {
+    let is_below = |own: &UserPath| UserPath::parse(&entry.user_path).is_ok_and(|path| own.covers(&path));
+    principal.subtree().is_none_or(is_below) && principal.sees_tenant(entry.tenant_id.as_deref())
 }
 
 /// The live stream of this process's audit entries.
@@ -248,7 +249,7 @@ impl Watched for Newest {
     }
 
     fn concerns(&self, entry: &Entry<Self::Event>, principal: &Principal) -> bool {
-        is_visible(&entry.event.user_path, principal)
+        is_visible(&entry.event, principal)
     }
 
     fn name(_: &Entry<Self::Event>) -> &'static str {

@@ -86,7 +86,7 @@ pub async fn read(
 async fn find(app: &App, principal: &Principal, id: &str) -> Result<Stored<AuthKey>, Problem> {
     let stored = match app.refresher.find_effective::<AuthKey>(id).await {
         // The user path of a corrupt document is unknown, so only callers with the whole tree see it.
-        Err(StoreError::Corrupt(_)) if principal.subtree().is_none() => {
+        Err(StoreError::Corrupt(_)) if !principal.is_confined() => {
             return Err(record::unreadable("key", id).into());
         }
         Err(StoreError::Corrupt(_)) => None,
@@ -100,8 +100,12 @@ fn missing(id: &str) -> fault::Fault {
     fault::not_found(format!("There is no key '{id}'."))
 }
 
-/// Whether the caller may see a key: an admin bound to a user path sees the keys of that subtree.
+/// Whether the caller may see a key: an admin bound to a user path sees the keys of that subtree, one of a
+/// tenant those of that tenant.
 fn visible(principal: &Principal, key: &AuthKey) -> bool {
+    if !principal.sees_tenant(key.tenant_id.as_deref()) {
+        return false;
+    }
     let Some(own) = principal.own_path() else { return true };
     let path = key.user_path.as_deref().and_then(|path| UserPath::parse(path).ok()).unwrap_or_default();
     own.covers(&path)

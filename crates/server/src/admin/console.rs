@@ -120,11 +120,13 @@ fn event(pairs: &Pairs) -> Result<Option<&'static str>, Fault> {
     }
 }
 
-/// Whether an entry is visible: a caller bound to a user path sees only the calls of that subtree.
+/// Whether an entry is visible: a caller bound to a user path or a tenant sees only the calls of those.
 pub(super) fn concerns(entry: &Entry, event: Option<&str>, principal: &Principal) -> bool {
     if event.is_some_and(|event| event != entry.name()) {
         return false;
     }
-    let Some(own) = principal.subtree() else { return true };
-    entry.user_path().is_some_and(|path| UserPath::parse(path).is_ok_and(|path| own.covers(&path)))
+    let is_below = |own: &UserPath| {
+        entry.user_path().is_some_and(|path| UserPath::parse(path).is_ok_and(|path| own.covers(&path)))
+    };
+    principal.subtree().is_none_or(is_below) && principal.sees_tenant(entry.tenant())
 }

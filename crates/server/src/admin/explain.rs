@@ -121,13 +121,15 @@ async fn run(
     gateway.body_work.run(&gateway.tasks, explain).await?
 }
 
-/// Finds the key to explain for. A caller bound to a user path may name keys of that subtree and its own.
+/// Finds the key to explain for. A caller bound to a user path or a tenant may name keys of those and its own.
 fn named(snapshot: &Snapshot, asker: &Principal, id: &str) -> Result<Principal, Fault> {
     let own = asker.key();
     let reach = asker.own_path();
     let found = snapshot.keys.by_id(id).filter(|key| {
         let path = key.user_path.clone().unwrap_or_default();
-        own.is_some_and(|own| own.id == key.id) || reach.is_none_or(|reach| reach.covers(&path))
+        let is_reached =
+            reach.is_none_or(|reach| reach.covers(&path)) && asker.sees_tenant(key.tenant_id.as_deref());
+        own.is_some_and(|own| own.id == key.id) || is_reached
     });
     let missing = || fault::not_found(format!("There is no key '{id}'.")).param("as_key_id");
     found.cloned().map(Principal::Key).ok_or_else(missing)

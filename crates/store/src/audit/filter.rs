@@ -29,6 +29,7 @@ pub struct AuditFilter {
     pub status: Option<u16>,
     pub stream: Option<bool>,
     pub auth_key_id: Option<String>,
+    pub tenant_id: Option<String>,
     pub session_id: Option<String>,
     /// Substring of the request id, model, provider, method, path, error type or error message; case-insensitive.
     pub search: Option<String>,
@@ -72,6 +73,7 @@ impl AuditFilter {
             status: None,
             stream: None,
             auth_key_id: None,
+            tenant_id: None,
             session_id: None,
             search: None,
         }
@@ -92,6 +94,7 @@ impl AuditFilter {
             &self.path,
             &self.error_type,
             &self.auth_key_id,
+            &self.tenant_id,
             &self.search,
         ];
         self.session_id.is_none()
@@ -117,6 +120,7 @@ impl Conditions {
         conditions.text("(path = ? OR endpoint = ?)", filter.path.as_deref());
         conditions.text("error_type = ?", filter.error_type.as_deref());
         conditions.text("auth_key_id = ?", filter.auth_key_id.as_deref());
+        conditions.text("tenant_id = ?", filter.tenant_id.as_deref());
         conditions.text("session_id = ?", filter.session_id.as_deref());
         if let Some(status) = filter.status {
             conditions.number("status = ?", status.into());

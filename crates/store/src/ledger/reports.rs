@@ -59,6 +59,7 @@ impl Report {
         axes.extend(filter.user_path.as_ref().map(|_| Axis::UserPath));
         axes.extend(filter.model.as_ref().map(|_| Axis::Model));
         axes.extend(filter.auth_key_id.as_ref().map(|_| Axis::AuthKeyId));
+        axes.extend(filter.tenant_id.as_ref().map(|_| Axis::TenantId));
         if filter.provider.is_some() {
             axes.extend([Axis::Provider, Axis::ProviderName]);
         }

@@ -5,7 +5,7 @@ use domain::money::Nanos;
 use domain::receipt::Receipt;
 use serde::Serialize;
 
-const WORDS: usize = 10;
+const WORDS: usize = 11;
 
 #[derive(Default)]
 pub struct Finished {
@@ -39,6 +39,7 @@ impl Finished {
             receipt.auth_key_id.as_deref().unwrap_or_default(),
             &receipt.cache_type,
             receipt.error_code.as_deref().unwrap_or_default(),
+            receipt.tenant_id.as_deref().unwrap_or_default(),
         ];
         self.text.clear();
         for (word, end) in words.into_iter().zip(&mut self.ends) {
@@ -66,6 +67,10 @@ impl Finished {
 
     pub fn user_path(&self) -> &str {
         self.word(6)
+    }
+
+    pub fn tenant(&self) -> Option<&str> {
+        Some(self.word(10)).filter(|tenant| !tenant.is_empty())
     }
 
     fn word(&self, index: usize) -> &str {

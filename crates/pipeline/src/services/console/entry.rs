@@ -86,6 +86,17 @@ impl Entry {
         }
     }
 
+    /// The tenant of a call or a budget; `None` for events of the whole installation.
+    pub fn tenant(&self) -> Option<&str> {
+        match &self.event {
+            Event::Settled(call) => call.tenant(),
+            Event::Notice(_, notice) => match &**notice {
+                Notice::Budget(crossed) => crossed.tenant_id.as_deref(),
+                _ => None,
+            },
+        }
+    }
+
     /// The event as JSON on one line.
     pub fn json(&self) -> &str {
         self.json_by(|id, event| match event {

@@ -38,6 +38,7 @@ pub fn filter(
         status: status.and_then(|status| u16::try_from(status).ok()),
         stream: query::boolean(pairs, "stream")?,
         auth_key_id: owned("auth_key_id"),
+        tenant_id: principal.tenant().map(|tenant| tenant.to_string()),
         session_id: owned("session_id"),
         search,
     })

@@ -55,7 +55,7 @@ pub async fn delete(
 ) -> Result<StatusCode, Problem> {
     let keys = app.refresher.store().collection::<AuthKey>();
     // The user path of an unreadable key is unknown, so callers with the whole tree may delete it.
-    if authorized.principal.subtree().is_some() {
+    if authorized.principal.is_confined() {
         find(&app, &authorized.principal, &id).await?;
     }
     let (actor, is_configured) =

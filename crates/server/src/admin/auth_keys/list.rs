@@ -135,6 +135,8 @@ struct KeyFilter {
     search: Option<String>,
     user_path: Option<UserPath>,
     tenant_id: Option<String>,
+    /// The tenant of the caller, whose keys alone it sees.
+    own_tenant: Option<String>,
     enabled: Option<bool>,
     active: Option<bool>,
     scope: Option<Scope>,
@@ -153,6 +155,7 @@ impl KeyFilter {
             search,
             user_path: subtree(pairs, principal)?,
             tenant_id: query::text(pairs, "tenant_id").map(str::to_owned),
+            own_tenant: principal.tenant().map(|tenant| tenant.to_string()),
             enabled: truth(pairs, "enabled")?,
             active: truth(pairs, "active")?,
             scope: scope.transpose()?,
@@ -163,7 +166,9 @@ impl KeyFilter {
         let active = key.active && key.expires_at.is_none_or(|at| now < at);
         self.enabled.is_none_or(|enabled| enabled == key.active)
             && self.active.is_none_or(|wanted| wanted == active)
-            && self.tenant_id.as_deref().is_none_or(|tenant| key.tenant_id.as_deref() == Some(tenant))
+            && [&self.tenant_id, &self.own_tenant]
+                .iter()
+                .all(|wanted| wanted.is_none() || wanted.as_deref() == key.tenant_id.as_deref())
             && self.scope.is_none_or(|scope| key.scopes.contains(&scope))
             && self.user_path.as_ref().is_none_or(|path| covers(path, key))
             && self.search.as_deref().is_none_or(|text| mentions(key, text))

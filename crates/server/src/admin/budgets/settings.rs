@@ -99,7 +99,7 @@ pub async fn read(
         Some(settings) => (settings.etag(), view(&settings.value, stored(settings))),
         None => ("\"0\"".to_owned(), view(&BudgetSettings::default(), None)),
     };
-    if authorized.principal.subtree().is_some() {
+    if authorized.principal.is_confined() {
         // Webhook URLs of chat services contain credentials.
         (shown.webhook_url, shown.webhook_secret_last4) = (None, None);
     }

@@ -46,6 +46,8 @@ pub async fn create(
     Strict(request): Strict<CachePurgeRequest>,
 ) -> Result<Json<CachePurgeResult>, Problem> {
     enabled(&app)?;
+    // Entries are found by their path and model, not by their tenant.
+    authorized.principal.require_no_tenant()?;
     let CachePurgeRequest { user_path, model } = request;
     let user_path = purged_path(&authorized.principal, user_path)?;
     let filter = PurgeFilter { user_path, model };

@@ -147,7 +147,9 @@ impl Replay {
     /// Judges the newest calls that the caller may see.
     async fn run(&self, limit: i64) -> Result<ReplayResult, Problem> {
         let user_path = self.asker.subtree().map(UserPath::as_str).map(str::to_owned);
-        let filter = AuditFilter { user_path, ..AuditFilter::between(Timestamp(0), Timestamp(i64::MAX)) };
+        let tenant_id = self.asker.tenant().map(|tenant| tenant.to_string());
+        let filter =
+            AuditFilter { user_path, tenant_id, ..AuditFilter::between(Timestamp(0), Timestamp(i64::MAX)) };
         let clock = &self.app.gateway.clock;
         let deadline = clock.tick() + TIME_LIMIT;
         let mut result = ReplayResult::default();

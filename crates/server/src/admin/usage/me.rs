@@ -63,9 +63,10 @@ pub async fn me(
     let principal = &authorized.principal;
     let filter = query::usage_filter(&pairs, &headers, principal, app.gateway.clock.now())?;
     let id = principal.key().map(|key| key.id.to_string());
-    // Filters by key only: the key may have been bound to another path before. Calls of the master key have an empty
+    // Filters by key only: the key may have been bound to another path or tenant before. Calls of the master key have an empty
     // id.
-    let filter = UsageFilter { auth_key_id: Some(id.clone().unwrap_or_default()), user_path: None, ..filter };
+    let auth_key_id = Some(id.clone().unwrap_or_default());
+    let filter = UsageFilter { auth_key_id, user_path: None, tenant_id: None, ..filter };
     let total = super::ledger(&app).report(&Report::of(filter.clone())).await?;
     let total = total.into_iter().next().map(|line| line.figures).unwrap_or_default();
     let calendar = Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::Daily };

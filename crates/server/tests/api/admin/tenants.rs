@@ -49,6 +49,54 @@ async fn a_suspended_tenant_is_refused_everywhere() {
     .await;
 }
 
+/// A key with all rights on the admin API and a tenant reaches what belongs to its tenant.
+#[tokio::test]
+async fn callers_of_a_tenant_are_confined_to_it() {
+    let audited = || {
+        let mut settings = TestSettings::with_identity();
+        settings.policy.audit.enabled = true;
+        settings
+    };
+    app::each_with(audited, async |app| {
+        for slug in ["acme", "other"] {
+            app.post(TENANTS, json!({"slug": slug})).send().await.expect_status(201);
+        }
+        let of =
+            |tenant: &str| json!({"name": "k", "scopes": ["inference", "admin:write"], "tenant_id": tenant});
+        let (own, key) = app.key(of("acme")).await;
+        let (foreign, foreign_key) = app.key(of("other")).await;
+        for key in [&key, &foreign_key, &foreign_key] {
+            app.chat("openai/text").key(key).send().await.expect_status(200);
+        }
+        app.receipts(3).await;
+        for path in
+            ["identity/users", "identity/roles", "tenants", "changes", "config/export", "runtime/status"]
+        {
+            let refused = app.get(format!("/admin/api/v1/{path}")).key(&key).refusal().await;
+            assert_eq!((refused.0, &*refused.1), (403, "user_path_denied"), "{path}");
+        }
+        let user = json!({"email": "a@b.example", "password": "long enough secret", "roles": ["admin"]});
+        let refused = app.post("/admin/api/v1/identity/users", user).key(&key).refusal().await;
+        assert_eq!(refused.1, "user_path_denied");
+        let change = app.call(Method::PATCH, "/admin/api/v1/settings").json(json!({"log.level": "debug"}));
+        assert_eq!(change.key(&key).refusal().await.1, "user_path_denied");
+
+        let summary = app.get("/admin/api/v1/usage/summary").key(&key).send().await.expect_status(200).json();
+        assert_eq!(summary["total_requests"], json!(1));
+        let log = app.get("/admin/api/v1/audit/log").key(&key).send().await.expect_status(200).json();
+        assert_eq!(log["total"], json!(1));
+        let events = "/admin/api/v1/console/recent?event=request";
+        let events = app.get(events).key(&key).send().await.expect_status(200).json();
+        assert_eq!(events["events"].as_array().map(Vec::len), Some(1));
+        let keys = app.get("/admin/api/v1/auth-keys").key(&key).send().await.expect_status(200).text();
+        assert!(keys.contains(&own) && !keys.contains(&foreign));
+        let path = format!("/admin/api/v1/auth-keys/{foreign}");
+        assert_eq!(app.get(&path).key(&key).send().await.status, 404);
+        assert_eq!(app.call(Method::DELETE, &path).key(&key).send().await.status, 404);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn tenants_are_checked_where_they_are_named() {
     app::each_with(TestSettings::with_identity, async |app| {

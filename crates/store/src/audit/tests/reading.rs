@@ -68,6 +68,7 @@ fn filters() -> Vec<(AuditFilter, &'static str)> {
         (AuditFilter { path: text("/v1/chat/completions"), ..base.clone() }, "abcde"),
         (AuditFilter { path: text("/v1/messages"), ..base.clone() }, ""),
         (AuditFilter { auth_key_id: text("key_2"), ..base.clone() }, "d"),
+        (AuditFilter { tenant_id: text("other"), ..base.clone() }, ""),
         (AuditFilter { session_id: text("s"), ..base.clone() }, "d"),
         (AuditFilter { session_id: text("s"), method: text("PUT"), ..base.clone() }, ""),
         (AuditFilter { provider: text("x"), ..base.clone() }, "e"),
