@@ -9,11 +9,13 @@ mod user_view;
 pub mod users;
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use domain::fault::{self, Fault};
 use domain::permission::{self, Permission};
-use domain::principal::Principal;
+use domain::principal::{KeyFacts, Principal};
 use domain::resources::role::Role;
+use domain::scope::Scope;
 use pipeline::snapshot::identities::users::permissions_of;
 
 use crate::App;
@@ -43,5 +45,32 @@ fn permissions(names: &[String], stored: &[Role]) -> Result<Vec<Permission>, Fau
 
 /// Refuses to give or change rights that the caller does not have.
 fn within(giver: &Principal, permissions: &[Permission]) -> Result<(), Fault> {
-    permission::scopes(permissions).into_iter().try_for_each(|scope| giver.require(scope))
+    let scopes = permission::scopes(permissions);
+    scopes.iter().try_for_each(|scope| giver.require(*scope))?;
+    match giver.key().filter(|_| scopes.contains(&Scope::Inference)).and_then(restriction) {
+        Some(restriction) => {
+            let message = format!(
+                "The caller has {restriction}, which users do not have: it cannot grant or change users and roles that \
+                 may call models."
+            );
+            Err(fault::key_limit_denied("roles", message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A restriction of calls that a key can have and a user cannot.
+fn restriction(giver: &Arc<KeyFacts>) -> Option<&'static str> {
+    let lists = &giver.lists;
+    let has_lists = lists.allowed_providers.is_some()
+        || lists.allowed_models.is_some()
+        || !lists.denied_models.is_empty();
+    let has_limits = giver.rate_limits.named().iter().any(|(_, limit)| limit.is_some());
+    let restrictions = [
+        (has_lists, "a list of models or providers"),
+        (has_limits, "rate limits"),
+        (giver.provider_pool.is_some(), "a provider pool"),
+        (giver.expires_at.is_some(), "an expiry"),
+    ];
+    restrictions.into_iter().find_map(|(has, restriction)| has.then_some(restriction))
 }

@@ -262,3 +262,43 @@ async fn nobody_grants_more_than_its_own_rights() {
     })
     .await;
 }
+
+/// Users have no lists, limits, pools or expiry, so that a key with one must not make users that call models.
+#[tokio::test]
+async fn a_restricted_key_makes_no_users_that_call_models() {
+    app::each_with(TestSettings::with_identity, async |app| {
+        let caller = json!({"name": "caller", "permissions": [{"action": "*", "resource": "inference"}]});
+        app.post(ROLES, caller).send().await.expect_status(201);
+        let reader = json!({"name": "reader", "permissions": [{"action": "read", "resource": "usage"}]});
+        app.post(ROLES, reader).send().await.expect_status(201);
+        let (known, _) = app.user("known@example.com", &["caller"]).await;
+        for (number, restriction) in [
+            json!({"allowed_models": ["openai/*"]}),
+            json!({"denied_models": ["openai/text"]}),
+            json!({"rate_limits": {"requests_per_minute": 100}}),
+            json!({"expiry": "2099-01-01T00:00:00Z"}),
+        ]
+        .iter()
+        .enumerate()
+        {
+            let mut body = json!({"name": "k", "scopes": ["inference", "admin:write"]});
+            for (name, value) in restriction.as_object().unwrap() {
+                body[name] = value.clone();
+            }
+            let (_, key) = app.key(body).await;
+            let user = json!({"email": format!("u{number}@example.com"), "roles": ["caller"]});
+            let takeover = json!({"password": "taken over now"});
+            let wider = json!({"permissions": [{"action": "*", "resource": "inference"}]});
+            for call in [
+                app.post(USERS, user),
+                app.put(format!("{USERS}/{known}"), takeover),
+                app.put(format!("{ROLES}/reader"), wider),
+            ] {
+                assert_eq!(call.key(&key).refusal().await.1, "key_limit_denied", "{restriction}");
+            }
+            let other = json!({"email": format!("r{number}@example.com"), "roles": ["reader"]});
+            app.post(USERS, other).key(&key).send().await.expect_status(201);
+        }
+    })
+    .await;
+}
