@@ -42,6 +42,9 @@ pub struct OidcProvider {
     pub redirect_base: Option<String>,
     #[serde(default)]
     pub roles: RoleMapping,
+    /// Whether addresses count as verified without the claim `email_verified`.
+    #[serde(default)]
+    pub trust_email: bool,
     #[serde(default)]
     pub tenant_id: Option<ClaimTemplate>,
     #[serde(default)]

@@ -53,7 +53,7 @@ pub fn account(provider: &OidcProvider, claims: &Claims) -> Result<Account, Toke
     }
     Ok(Account {
         name: text("name").unwrap_or_default().chars().take(200).collect(),
-        is_verified: claims.get("email_verified") == Some(&Value::Bool(true)),
+        is_verified: provider.trust_email || claims.get("email_verified") == Some(&Value::Bool(true)),
         roles: roles(&provider.roles, claims),
         subject,
         email,
@@ -109,6 +109,9 @@ mod tests {
         let plain =
             of(json!({"sub": "7", "email": "a@example.com", "org": "t1", "email_verified": "true"})).unwrap();
         assert_eq!((plain.roles, plain.is_verified), (vec!["viewer".to_owned()], false));
+        let trusted = OidcProvider { trust_email: true, ..provider() };
+        let claims = json!({"sub": "7", "email": "a@example.com", "org": "t1"});
+        assert!(trusted.account(claims.as_object().unwrap()).unwrap().is_verified);
     }
 
     #[test]

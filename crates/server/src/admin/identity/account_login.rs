@@ -10,7 +10,8 @@ use super::users;
 use crate::App;
 use crate::fault::Problem;
 
-/// Finds the user of an account by its permanent id, else by an address that the provider has verified, else creates it.
+/// Finds the user of an account by its permanent id. At the first login, the account is linked to the user with its
+/// address, or a user is created, if the provider has verified that address.
 /// Roles, tenant and user path follow the claims at every login.
 pub async fn user_of_account(
     app: &App,
@@ -25,8 +26,12 @@ pub async fn user_of_account(
     let by_email = users.iter().find(|stored| stored.value.email == account.email);
     let (mut user, write) = match (linked, by_email) {
         (Some(stored), _) => (stored.value.clone(), Writing::Replace),
-        (None, Some(stored)) if account.is_verified => (stored.value.clone(), Writing::Replace),
-        (None, Some(_)) => return Err(refused(&provider.name, "its address belongs to another user").into()),
+        (None, _) if !account.is_verified => {
+            let reason = "the provider does not say that its address is verified (claim 'email_verified'; if all its \
+                 addresses are, set trust_email of the provider)";
+            return Err(refused(&provider.name, reason).into());
+        }
+        (None, Some(stored)) => (stored.value.clone(), Writing::Replace),
         (None, None) => (new_user(app, &account), Writing::Create),
     };
     if !user.active {

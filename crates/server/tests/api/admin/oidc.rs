@@ -223,6 +223,11 @@ async fn an_address_is_linked_only_if_it_is_verified() {
             let good = format!("code=abc&state={}", login.state);
             issuer.answer_with(account(&issuer, &app, &login, json!({"email_verified": false})));
             assert_eq!(login.finish(&app, &good).await.refusal().0, 403);
+            for verified in [json!(false), json!("true"), Value::Null] {
+                let stranger = json!({"email": "new@example.com", "email_verified": verified});
+                issuer.answer_with(account(&issuer, &app, &login, stranger));
+                assert_eq!(login.finish(&app, &good).await.refusal().0, 403, "no user is created either");
+            }
             issuer.answer_with(account(&issuer, &app, &login, json!({})));
             login.finish(&app, &good).await.expect_status(302);
             let path = format!("/admin/api/v1/identity/users/{}", user["id"].as_str().unwrap());
