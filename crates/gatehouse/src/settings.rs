@@ -199,7 +199,8 @@ fn is_loopback(host: &str) -> bool {
 /// Checks the provider types that settings name.
 fn check_provider_types(settings: &Settings, vendor_names: &[&str], faults: &mut Vec<SettingsFault>) {
     let named = settings.server.allow_client_credentials.iter();
-    for name in named.filter(|name| !vendor_names.contains(&name.as_str())) {
+    let named = named.map(|name| name.split_once('@').map_or(name.as_str(), |(name, _)| name));
+    for name in named.filter(|name| !vendor_names.contains(name)) {
         let message =
             format!("names '{name}', which is not a provider type: use {}", vendor_names.join(", "));
         faults

@@ -213,7 +213,7 @@ impl Explainer<'_> {
         if !deployments.first().is_some_and(|first| first.client_credential.is_some()) {
             return;
         }
-        ranked.retain(|candidate| credential.is_for(&candidate.choice.target.provider_type));
+        ranked.retain(|candidate| candidate.choice.instance.takes(credential));
         for (candidate, deployment) in ranked.iter_mut().zip(deployments) {
             candidate.choice = deployment;
         }

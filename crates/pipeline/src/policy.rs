@@ -39,7 +39,8 @@ pub struct Policy {
     /// The lifetime of stored replies to calls with an `Idempotency-Key`.
     pub idempotency_ttl: Duration,
     pub passthrough: PassthroughRules,
-    /// The provider types to which clients may send a credential of their own.
+    /// The providers to which clients may send a credential of their own: types, for the vendor's own address, or
+    /// `type@origin`.
     pub client_credentials: Vec<String>,
     pub retries: Retries,
     pub fallback: Fallback,

@@ -69,7 +69,8 @@ declare! {
         /// budget: allow or deny.
         passthrough_unmetered: PassthroughUnmetered = "server.passthrough_unmetered", "PASSTHROUGH_UNMETERED", "deny";
         /// Provider types to which clients may send a credential of their own, on /p/ and /v1/messages, with the
-        /// gateway's key in X-Gateway-Key. Such calls cost nothing.
+        /// gateway's key in X-Gateway-Key: only to the vendor's own address, or to the one in `type@https://host`. Such
+        /// calls cost nothing.
         allow_client_credentials: Vec<String> = "server.allow_client_credentials", "ALLOW_CLIENT_CREDENTIALS", "";
     }
 

@@ -443,6 +443,11 @@ fn webhooks_need_a_secret_and_known_events() {
 fn client_credentials_are_for_known_provider_types() {
     let valid = case().env("ALLOW_CLIENT_CREDENTIALS", "anthropic,openai").settings();
     assert_eq!(valid.server.allow_client_credentials, ["anthropic", "openai"]);
+    let other = "anthropic@https://proxy.example";
+    assert_eq!(
+        case().env("ALLOW_CLIENT_CREDENTIALS", other).settings().server.allow_client_credentials,
+        [other]
+    );
     let faults = case().env("ALLOW_CLIENT_CREDENTIALS", "antropic").faults().join("\n");
     assert!(faults.contains("'antropic'") && faults.contains("anthropic"), "{faults}");
 }

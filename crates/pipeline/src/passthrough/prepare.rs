@@ -39,10 +39,8 @@ pub(super) async fn prepare(
     let address = Address::find(snapshot, arrival, wanted, ticket)?;
     let access = Access::new(&ticket.gateway().policy, &snapshot.routes, &principal, &user_path);
     let stake = admit::ModelRequirement::of(&access, &address.instance, &wanted.method);
-    let credential = arrival
-        .client_credential
-        .as_ref()
-        .filter(|credential| credential.is_for(&address.instance.provider.provider_type));
+    let credential =
+        arrival.client_credential.as_ref().filter(|credential| address.instance.core.takes(credential));
     let bills = address.bills && credential.is_none();
     if bills && ticket.gateway().budgets.covers(&ticket.receipt.budget_scope(&principal, &user_path)) {
         apply_budget(&address, &mut upload, ticket)?;

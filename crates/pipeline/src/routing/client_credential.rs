@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::fault::{Blame, Fault, FaultKind, RetryScope};
-use http::{HeaderMap, HeaderName, HeaderValue, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Uri, header};
 
 use super::resolve::Plan;
 
@@ -18,17 +18,18 @@ const CREDENTIALS: [HeaderName; 4] = [
     HeaderName::from_static("x-goog-api-key"),
 ];
 
-/// The client's own credential, and the provider types that it may be sent to.
+/// The client's own credential, and the providers that it may be sent to.
 pub struct ClientCredential {
     headers: Vec<(HeaderName, HeaderValue)>,
-    provider_types: Vec<String>,
+    /// A provider type, for its vendor's own address, or `type@origin` for another one.
+    receivers: Vec<String>,
 }
 
 impl ClientCredential {
     /// Takes the credential out of the headers of a request that has the gateway's key in `X-Gateway-Key`, and moves that
     /// key to `Authorization`. `None` if the request has no credential of the client's own.
-    pub fn take(headers: &mut HeaderMap, provider_types: &[String]) -> Option<Arc<Self>> {
-        let key = headers.get(GATEWAY_KEY).filter(|_| !provider_types.is_empty())?;
+    pub fn take(headers: &mut HeaderMap, receivers: &[String]) -> Option<Arc<Self>> {
+        let key = headers.get(GATEWAY_KEY).filter(|_| !receivers.is_empty())?;
         let mut bearer = HeaderValue::from_bytes(&[b"Bearer ", key.as_bytes()].concat()).ok()?;
         bearer.set_sensitive(true);
         let mut own = Vec::new();
@@ -40,21 +41,26 @@ impl ClientCredential {
         }
         headers.remove(GATEWAY_KEY);
         headers.insert(header::AUTHORIZATION, bearer);
-        (!own.is_empty()).then(|| Arc::new(Self { headers: own, provider_types: provider_types.to_vec() }))
+        (!own.is_empty()).then(|| Arc::new(Self { headers: own, receivers: receivers.to_vec() }))
     }
 
-    /// Whether it may be sent to a provider of this type.
-    pub fn is_for(&self, provider_type: &str) -> bool {
-        self.provider_types.iter().any(|known| known == provider_type)
+    /// Whether it may be sent to a provider of this type at this origin: at that of the vendor's default address, or at
+    /// one that is configured as a receiver. An address that an admin has given to an instance does not suffice.
+    pub fn is_for(&self, provider_type: &str, origin: &str, default_url: Option<&str>) -> bool {
+        let Some(sent_to) = origin_of(origin) else { return false };
+        self.receivers.iter().any(|receiver| match receiver.split_once('@') {
+            None => receiver == provider_type && default_url.and_then(origin_of).as_ref() == Some(&sent_to),
+            Some((named, origin)) => named == provider_type && origin_of(origin).as_ref() == Some(&sent_to),
+        })
     }
 
     /// The plan of a call that carries the credential. If the first target takes it, the call stays with targets that
     /// do: a failure must not make it one that the gateway pays for. Otherwise the call is an ordinary one.
     pub fn apply(self: &Arc<Self>, plan: Plan) -> Plan {
-        if !plan.first().is_some_and(|first| self.is_for(&first.target.provider_type)) {
+        if !plan.first().is_some_and(|first| first.instance.takes(self)) {
             return plan;
         }
-        let own = plan.deployments.iter().filter(|target| self.is_for(&target.target.provider_type));
+        let own = plan.deployments.iter().filter(|target| target.instance.takes(self));
         Plan { deployments: own.map(|target| target.with_client_credential(self)).collect() }
     }
 
@@ -89,6 +95,14 @@ impl ClientCredential {
     }
 }
 
+/// Scheme, host and port of a URL.
+fn origin_of(url: &str) -> Option<(String, String, u16)> {
+    let url: Uri = url.parse().ok()?;
+    let scheme = url.scheme_str()?.to_owned();
+    let port = url.port_u16().unwrap_or(if scheme == "https" { 443 } else { 80 });
+    Some((scheme, url.host()?.to_ascii_lowercase(), port))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,13 +122,34 @@ mod tests {
         let credential = ClientCredential::take(&mut given, &types).unwrap();
         assert_eq!(given, headers(&[("authorization", "Bearer gh-1")]));
         assert_eq!(credential.secrets().collect::<Vec<_>>(), ["own", "own-2"]);
-        assert!(credential.is_for("anthropic") && !credential.is_for("openai"));
         let mut upstream = headers(&[("x-api-key", "of the gateway"), ("accept", "x")]);
         credential.replace_in(&mut upstream);
         assert_eq!(
             upstream,
             headers(&[("accept", "x"), ("authorization", "Bearer own"), ("x-api-key", "own-2")])
         );
+    }
+
+    #[test]
+    fn it_goes_to_the_vendor_and_to_configured_origins_only() {
+        let receivers = ["anthropic".to_owned(), "openai@https://proxy.example:8443".to_owned()];
+        let mut given = headers(&[("x-gateway-key", "gh-1"), ("x-api-key", "own")]);
+        let credential = ClientCredential::take(&mut given, &receivers).unwrap();
+        let anthropic = Some("https://api.anthropic.com/v1");
+        for (provider_type, origin, default_url, expected) in [
+            ("anthropic", "https://api.anthropic.com", anthropic, true),
+            ("anthropic", "https://API.anthropic.com:443", anthropic, true),
+            ("anthropic", "http://api.anthropic.com", anthropic, false),
+            ("anthropic", "https://api.anthropic.com:8443", anthropic, false),
+            ("anthropic", "https://evil.example", anthropic, false),
+            ("anthropic", "https://evil.example", None, false),
+            ("openai", "https://api.openai.com", Some("https://api.openai.com/v1"), false),
+            ("openai", "https://proxy.example:8443", Some("https://api.openai.com/v1"), true),
+            ("anthropic", "https://proxy.example:8443", anthropic, false),
+        ] {
+            let found = credential.is_for(provider_type, origin, default_url);
+            assert_eq!(found, expected, "{provider_type} {origin}");
+        }
     }
 
     #[test]

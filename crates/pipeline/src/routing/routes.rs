@@ -100,6 +100,12 @@ impl InstanceConfig {
         self.vendor.paths.surface(surface, stream).map(|template| self.fill(template, model))
     }
 
+    /// Whether a client's own credential may be sent to this instance.
+    pub fn takes(&self, credential: &ClientCredential) -> bool {
+        let destination = self.destination.as_ref();
+        destination.is_ok_and(|to| credential.is_for(self.vendor.name, &to.origin(), self.vendor.base_url))
+    }
+
     /// Fills in the model and the API version in a path template.
     pub fn fill(&self, template: &str, model: &str) -> String {
         let mut path = match template.split_once("{model}") {

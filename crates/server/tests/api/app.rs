@@ -59,6 +59,9 @@ pub const UPSTREAM_KEY: &str = "sk-upstream-secret-7890";
 pub const ADMIN_EMAIL: &str = "admin@example.com";
 pub const ADMIN_PASSWORD: &str = "a password of the tests";
 
+/// In `Policy::client_credentials`, the address of the scripted upstream.
+pub const AT_UPSTREAM: &str = "@upstream";
+
 /// Settings that a test may change.
 pub struct TestSettings {
     pub policy: Policy,
@@ -165,6 +168,10 @@ impl TestApp {
     async fn build_on(backend: Backend, settings: TestSettings, ground: Ground) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let Ground { upstream, clock: shifted, seed } = ground;
+        let mut policy = settings.policy;
+        for receiver in &mut policy.client_credentials {
+            *receiver = receiver.replace(AT_UPSTREAM, &format!("@http://{}", upstream.address()));
+        }
         let clock: Arc<dyn Clock> = shifted.clone();
         let entropy: Arc<dyn Entropy> = Arc::new(SeededEntropy::new(seed));
         let config = StoreConfig {
@@ -177,9 +184,8 @@ impl TestApp {
         let journal = Journal::open(journal_config(&directory), clock.clone(), entropy.clone()).unwrap();
         let tasks = TaskTracker::new();
         let gateway = Arc::new(Gateway {
-            response_cache: settings.policy.cache.open(),
-            semantic_cache: settings
-                .policy
+            response_cache: policy.cache.open(),
+            semantic_cache: policy
                 .cache
                 .open_semantic(settings.embedder.clone(), Some(store.semantic_entries().clone())),
             send_embeddings: pipeline::embeddings_call::send,
@@ -195,7 +201,7 @@ impl TestApp {
             metrics: Default::default(),
             target_health: Default::default(),
             traces: None,
-            policy: settings.policy,
+            policy,
             capabilities: Capabilities { edition: settings.edition, single: Default::default() },
             snapshot: ArcSwap::from_pointee(empty_snapshot()),
             pending_receipts: Default::default(),

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::app::{self, Call, TestApp, TestSettings, UPSTREAM_KEY};
+use crate::app::{self, AT_UPSTREAM, Call, TestApp, TestSettings, UPSTREAM_KEY};
 
 const OWN: &str = "sk-ant-oat01-own-credential-of-the-client";
 
 fn settings() -> TestSettings {
     let mut settings = TestSettings { vendors: &["openai", "anthropic"], ..TestSettings::enterprise() };
-    settings.policy.client_credentials = vec!["anthropic".to_owned()];
+    settings.policy.client_credentials = vec![format!("anthropic{AT_UPSTREAM}")];
     settings.policy.audit.enabled = true;
     settings.policy.cache.enabled = true;
     settings
@@ -117,6 +117,31 @@ async fn other_targets_and_routes_use_the_gateways_credential() {
         let call = app.post("/v1/messages", question("anthropic/claude-sonnet-4-5")).anonymous();
         call.header("x-gateway-key", app::MASTER).send().await.expect_status(200);
         assert_eq!(app.upstream.requests().pop().unwrap().header("x-api-key"), Some(UPSTREAM_KEY));
+    })
+    .await;
+}
+
+/// The address of an instance does not make it a receiver of clients' credentials.
+#[tokio::test]
+async fn a_credential_stays_with_the_vendors_own_address() {
+    let elsewhere = || {
+        let mut settings = settings();
+        settings.policy.client_credentials = vec!["anthropic".to_owned()];
+        settings
+    };
+    app::each_with(elsewhere, async |app| {
+        for (path, model) in [
+            ("/v1/messages", "anthropic/claude-sonnet-4-5"),
+            ("/p/anthropic/v1/messages", "claude-sonnet-4-5"),
+        ] {
+            with_own(&app, path, app::MASTER, question(model)).send().await.expect_status(200);
+            let seen = app.upstream.requests().pop().unwrap();
+            assert_eq!(
+                (seen.header("authorization"), seen.header("x-api-key")),
+                (None, Some(UPSTREAM_KEY)),
+                "{path}"
+            );
+        }
     })
     .await;
 }

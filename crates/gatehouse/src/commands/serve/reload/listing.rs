@@ -44,8 +44,13 @@ fn layer(source: SettingSource) -> SettingLayer {
 }
 
 /// The settings that decide who may call the gateway and where secrets are sent.
-const CALLERS: [&str; 4] =
-    ["server.trusted_proxies", "cli_tools.apply_enabled", "webhooks.url", "webhooks.secret"];
+const CALLERS: [&str; 5] = [
+    "server.trusted_proxies",
+    "server.allow_client_credentials",
+    "cli_tools.apply_enabled",
+    "webhooks.url",
+    "webhooks.secret",
+];
 /// The sections of such settings.
 const CALLER_SECTIONS: [&str; 4] = ["tokens.", "identity.", "edition.", "proxy."];
 
