@@ -197,10 +197,13 @@ pub async fn replace(
     let role =
         Role { name, description: body.description.unwrap_or_default(), permissions: body.permissions };
     let before = known.as_ref().map(|known| known.value.permissions.as_slice()).unwrap_or_default();
-    // Without its rules that deny, users with other roles may have more; those of a role that cannot be read are not
-    // known. Only callers with all rights may drop them.
-    let drops = before.iter().any(|rule| rule.effect == Effect::Deny && !role.permissions.contains(rule));
-    if drops || (exists && known.is_none()) {
+    // Without its rules that deny, users with other roles may have more, and with new ones less; those of a role that
+    // cannot be read are not known. Only callers with all rights may change them.
+    let denies = |one: &[Permission], other: &[Permission]| {
+        one.iter().any(|rule| rule.effect == Effect::Deny && !other.contains(rule))
+    };
+    let changes = denies(before, &role.permissions) || denies(&role.permissions, before);
+    if exists && (changes || known.is_none()) {
         super::within(&authorized.principal, SYSTEM_ROLES[0].2)?;
     }
     super::within(&authorized.principal, before)?;
@@ -216,7 +219,8 @@ pub async fn replace(
 
 /// Delete a role that no user has.
 #[utoipa::path(delete, path = "/admin/api/v1/identity/roles/{name}", operation_id = "delete_role", tag = "identity", params(("name" = String, Path, description = "The role")),
-    responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"), (status = 404, description = "No such role"),
+    responses((status = 204, description = "Gone"), (status = 401, description = "Unauthorized"),
+        (status = 403, description = "The role grants more than the caller's rights"), (status = 404, description = "No such role"),
         (status = 409, description = "Still in use, or built in"), (status = 412, description = "Changed in the meantime")),
     security(("bearer" = ["admin:identity:write"])))]
 pub async fn delete(
@@ -226,6 +230,17 @@ pub async fn delete(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     refuse_system(&name)?;
+    match collection(&app).get(&name).await {
+        // The rights of one that cannot be read are not known.
+        Err(StoreError::Corrupt(_)) => super::within(&authorized.principal, SYSTEM_ROLES[0].2)?,
+        stored => {
+            let stored = stored?.ok_or_else(|| missing(&name))?;
+            if stored.value.permissions.iter().any(|rule| rule.effect == Effect::Deny) {
+                super::within(&authorized.principal, SYSTEM_ROLES[0].2)?;
+            }
+            super::within(&authorized.principal, &stored.value.permissions)?;
+        }
+    }
     let actor = authorized.principal.actor();
     match collection(&app).delete_any(&name, actor, record::if_match(&headers)).await {
         Err(StoreError::NotFound) => return Err(missing(&name).into()),

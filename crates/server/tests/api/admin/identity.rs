@@ -255,6 +255,11 @@ async fn nobody_grants_more_than_its_own_rights() {
         assert_eq!(refused(app.post(ROLES, wide)).await, denied);
         let wider = json!({"permissions": [{"action": "*", "resource": "*"}]});
         assert_eq!(refused(put(format!("{ROLES}/clerk"), wider)).await, denied);
+        let stronger = json!({"name": "stronger", "permissions": [{"action": "write", "resource": "providers"}]});
+        app.post(ROLES, stronger).send().await.expect_status(201);
+        assert_eq!(refused(app.call(Method::DELETE, format!("{ROLES}/stronger"))).await, denied);
+        let deny = json!([{"action": "read", "resource": "usage", "effect": "deny"}]);
+        assert_eq!(refused(put(format!("{ROLES}/clerk"), json!({"permissions": deny}))).await, denied);
         let own = app.post(USERS, json!({"email": "x@y.z", "roles": ["clerk"]})).key(&clerk).send().await;
         assert_eq!(own.status, 201, "{}", own.text());
         let key = app.post("/admin/api/v1/auth-keys", json!({"name": "k"})).key(&clerk);
