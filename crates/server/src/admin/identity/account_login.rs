@@ -1,51 +1,72 @@
 //! The user of an account at an OpenID Connect provider: found, linked or created at each login.
 
-use domain::fault::{Fault, FaultCode};
+use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
 use domain::resources::user::{User, UserIdentity};
 use identity::oidc::{Account, OidcProvider};
-use store::Write as Writing;
+use store::{StoreError, Stored, Write as Writing};
 
 use super::users;
 use crate::App;
 use crate::fault::Problem;
 
+const ATTEMPTS: usize = 5;
+
 /// Finds the user of an account by its permanent id. At the first login, the account is linked to the user with its
-/// address, or a user is created, if the provider has verified that address.
-/// Roles, tenant and user path follow the claims at every login.
+/// address, or a user is created, if the provider has verified that address. Roles, tenant and user path follow the
+/// claims at every login. A login that loses a race against a change of the user is repeated on the newer version.
 pub async fn user_of_account(
     app: &App,
     provider: &OidcProvider,
     account: Account,
 ) -> Result<String, Problem> {
+    for _ in 0..ATTEMPTS {
+        if let Some(id) = log_in(app, provider, &account).await? {
+            return Ok(id);
+        }
+    }
+    Err(fault::conflict("The user is being changed by others at the same time: log in again.").into())
+}
+
+/// Returns `None` if the user was changed meanwhile.
+async fn log_in(app: &App, provider: &OidcProvider, account: &Account) -> Result<Option<String>, Problem> {
     let roles = super::stored_roles(app).await?;
-    let known_role = |name: &&String| super::permissions(std::slice::from_ref(*name), &roles).is_ok();
-    let granted: Vec<String> = account.roles.iter().filter(known_role).cloned().collect();
+    // A role may deny what others allow, so that none may be left out.
+    let is_unknown = |name: &&String| super::permissions(std::slice::from_ref(*name), &roles).is_err();
+    if let Some(role) = account.roles.iter().find(is_unknown) {
+        let reason = format!("its role '{role}' does not exist or cannot be read");
+        return Err(refused(&provider.name, &reason).into());
+    }
     let users = users::collection(app).all().await?;
     let linked = users.iter().find(|stored| stored.value.has_identity(&provider.name, &account.subject));
-    let by_email = users.iter().find(|stored| stored.value.email == account.email);
-    let (mut user, write) = match (linked, by_email) {
-        (Some(stored), _) => (stored.value.clone(), Writing::Replace),
-        (None, _) if !account.is_verified => {
-            let reason = "the provider does not say that its address is verified (claim 'email_verified'; if all its \
-                 addresses are, set trust_email of the provider)";
-            return Err(refused(&provider.name, reason).into());
-        }
-        (None, Some(stored)) => (stored.value.clone(), Writing::Replace),
-        (None, None) => (new_user(app, &account), Writing::Create),
-    };
+    if linked.is_none() && !account.is_verified {
+        let reason = "the provider does not say that its address is verified (claim 'email_verified'; if all its \
+             addresses are, set trust_email of the provider)";
+        return Err(refused(&provider.name, reason).into());
+    }
+    let known = linked.or_else(|| users.iter().find(|stored| stored.value.email == account.email));
+    let mut user = known.map_or_else(|| new_user(app, account), |stored| stored.value.clone());
     if !user.active {
         return Err(refused(&provider.name, "the user is not active").into());
     }
-    let before = user.clone();
-    apply(&mut user, provider, account, granted);
-    if user.roles.is_empty() {
+    apply(&mut user, provider, account.clone());
+    let has_role = !user.roles.is_empty();
+    let is_changed = known.map_or(has_role, |known| known.value != user);
+    if is_changed {
+        let write = if known.is_some() { Writing::Replace } else { Writing::Create };
+        let (actor, etag) = (format!("oidc:{}", provider.name), known.map(Stored::etag));
+        match users::try_write(app, &user, write, &actor, etag.as_deref()).await? {
+            Err(StoreError::PreconditionFailed | StoreError::NotFound) => return Ok(None),
+            written => drop(written?),
+        }
+    }
+    if !has_role {
+        if known.is_some() {
+            users::end_sessions(app, &user.id).await?;
+        }
         return Err(refused(&provider.name, "its claims give it no role").into());
     }
-    if write == Writing::Create || user != before {
-        users::write(app, &user, write, &format!("oidc:{}", provider.name), None).await?;
-    }
-    Ok(user.id)
+    Ok(Some(user.id))
 }
 
 fn new_user(app: &App, account: &Account) -> User {
@@ -62,12 +83,12 @@ fn new_user(app: &App, account: &Account) -> User {
     }
 }
 
-fn apply(user: &mut User, provider: &OidcProvider, account: Account, granted: Vec<String>) {
+fn apply(user: &mut User, provider: &OidcProvider, account: Account) {
     if !user.has_identity(&provider.name, &account.subject) {
         user.identities.push(UserIdentity { provider: provider.name.clone(), subject: account.subject });
     }
     if provider.roles.claim.is_some() || user.roles.is_empty() {
-        user.roles = granted;
+        user.roles = account.roles;
     }
     if provider.tenant_id.is_some() {
         user.tenant_id = account.tenant_id;

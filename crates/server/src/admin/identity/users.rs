@@ -248,6 +248,17 @@ pub(super) async fn write(
     actor: &str,
     if_match: Option<&str>,
 ) -> Result<Stored<User>, Problem> {
+    Ok(try_write(app, user, write, actor, if_match).await??)
+}
+
+/// Like `write`, with the error of storage by itself.
+pub(super) async fn try_write(
+    app: &App,
+    user: &User,
+    write: Writing,
+    actor: &str,
+    if_match: Option<&str>,
+) -> Result<Result<Stored<User>, StoreError>, Problem> {
     let _turn = app.naming.lock().await;
     tenants::require_known(app, user.tenant_id.as_deref())?;
     let others = collection(app).all().await?;
@@ -255,8 +266,10 @@ pub(super) async fn write(
         let message = format!("There is a user with the address '{}' already.", user.email);
         return Err(fault::conflict(message).param("email").into());
     }
-    let stored = collection(app).put(user, write, actor, if_match).await?;
-    app.refresher.refresh().await?;
+    let stored = collection(app).put(user, write, actor, if_match).await;
+    if stored.is_ok() {
+        app.refresher.refresh().await?;
+    }
     Ok(stored)
 }
 

@@ -236,8 +236,41 @@ async fn an_address_is_linked_only_if_it_is_verified() {
                 (&linked["roles"], &linked["identities"][0]["subject"]),
                 (&json!(["operator"]), &json!("42"))
             );
+            // Claims without a role take the roles away and end the sessions, also if the login is refused.
+            let done = login.finish(&app, &good).await.expect_status(302);
+            let session = format!("gatehouse_session={}", cookie(&done));
+            let me = async || {
+                let me = app.get("/admin/api/v1/auth/me").anonymous().header("cookie", &session);
+                me.send().await.status
+            };
+            assert_eq!(me().await, 200);
+            issuer.answer_with(account(&issuer, &app, &login, json!({"groups": ["strangers"]})));
+            assert_eq!(login.finish(&app, &good).await.refusal().0, 403, "no role");
+            assert_eq!(me().await, 401);
+            assert_eq!(app.get(&*path).send().await.json()["roles"], json!([]));
+            issuer.answer_with(account(&issuer, &app, &login, json!({})));
+            login.finish(&app, &good).await.expect_status(302);
             app.put(&*path, json!({"active": false})).send().await.expect_status(200);
             assert_eq!(login.finish(&app, &good).await.refusal().0, 403, "not active");
+        },
+    )
+    .await;
+}
+
+/// A mapped role that does not exist is not left out: it might deny what others allow.
+#[tokio::test]
+async fn a_login_with_an_unknown_role_is_refused() {
+    let issuer = TestIssuer::start();
+    let roles = json!({"roles": {"claim": "groups", "values": {"ops": "operator", "it": "gone"}}});
+    app::each_with(
+        || settings(&issuer, &roles),
+        async |app| {
+            let login = start(&app).await;
+            let good = format!("code=abc&state={}", login.state);
+            issuer.answer_with(account(&issuer, &app, &login, json!({"groups": ["ops", "it"]})));
+            assert_eq!(login.finish(&app, &good).await.refusal().0, 403);
+            issuer.answer_with(account(&issuer, &app, &login, json!({})));
+            login.finish(&app, &good).await.expect_status(302);
         },
     )
     .await;
