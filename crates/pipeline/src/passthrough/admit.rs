@@ -16,6 +16,7 @@ use crate::policy::PassthroughRules;
 use crate::routing::resolve::access::{Access, Refusal};
 use crate::routing::routes::{Deployment, Instance, Routes};
 use crate::snapshot::Snapshot;
+use crate::snapshot::workflows::ActiveWorkflow;
 
 /// Finds the instance of that name, else the first of that type. Usable instances are preferred.
 pub(super) fn find(routes: &Routes, rules: &PassthroughRules, name: &str) -> Result<Arc<Instance>, Fault> {
@@ -108,7 +109,8 @@ pub(super) fn background_untracked(rules: &PassthroughRules, instance: &Instance
 }
 
 /// The guardrails of the workflow that applies to a call; `None` if there are none. A call that names several models of
-/// different workflows is inspected by those of the first, and the guardrails of the others cannot inspect it.
+/// different workflows is inspected by those of the first, and the guardrails of the others cannot inspect it. One whose
+/// model is not known may be for any model of the provider.
 pub(super) fn guardrails_of(
     snapshot: &Snapshot,
     deployment: &Arc<Deployment>,
@@ -116,9 +118,7 @@ pub(super) fn guardrails_of(
     path: &UserPath,
 ) -> Result<Option<Arc<CallGuardrails>>, Fault> {
     let mut found: Option<(&str, CallGuardrails)> = None;
-    for deployment in std::iter::once(deployment).chain(named) {
-        let target = &deployment.target;
-        let Some(workflow) = snapshot.workflows.find(&target.instance, &target.model, path) else { continue };
+    for workflow in workflows_of(snapshot, deployment, named, path) {
         if found.as_ref().is_some_and(|(id, _)| *id == workflow.id) {
             continue;
         }
@@ -129,6 +129,26 @@ pub(super) fn guardrails_of(
         }
     }
     Ok(found.map(|(_, guardrails)| Arc::new(guardrails)))
+}
+
+/// The workflows that apply to a call, or may apply to it if its model is not known.
+fn workflows_of<'a>(
+    snapshot: &'a Snapshot,
+    deployment: &Arc<Deployment>,
+    named: &[Arc<Deployment>],
+    path: &UserPath,
+) -> Vec<&'a Arc<ActiveWorkflow>> {
+    let deployments = std::iter::once(deployment).chain(named);
+    let mut found: Vec<&Arc<ActiveWorkflow>> = deployments
+        .filter_map(|deployment| {
+            let target = &deployment.target;
+            snapshot.workflows.find(&target.instance, &target.model, path)
+        })
+        .collect();
+    if deployment.target.model.is_empty() {
+        found.extend(snapshot.workflows.of_any_model(&deployment.target.instance, path));
+    }
+    found
 }
 
 /// Refuses a call that cannot be inspected, if one of its guardrails blocks such calls.

@@ -34,22 +34,39 @@ pub(super) struct InspectedAnswer {
     pub(super) is_held: bool,
 }
 
-/// Inspects the request of a call, and replaces its body if that changes. Returns the inspection of its answer, if it has
-/// one. A body of another shape is passed on or refused by `on_unreadable`.
+/// Reads the whole body of a request that guardrails may apply to. `None` if it is not JSON.
+pub(super) async fn read_body(
+    endpoint: &Endpoint,
+    upload: &mut Upload,
+    ticket: &Ticket,
+) -> Result<Option<Bytes>, Fault> {
+    let is_read = match endpoint.surface {
+        Some(_) => upload.may_be_json(),
+        None => upload.is_json(),
+    };
+    if !is_read {
+        return Ok(None);
+    }
+    let gateway = ticket.gateway();
+    let lease = gateway.body_work.lease(gateway.policy.body_memory_limit);
+    upload.collect(gateway.policy.body_limit, lease).await.map(Some)
+}
+
+/// Inspects the request of a call, and replaces its `body` if that changes. Returns the inspection of its answer, if it
+/// has one. A body of another shape is passed on or refused by `on_unreadable`.
 pub(super) async fn inspect_request(
     arrival: &Arrival,
     (endpoint, deployment): (&Endpoint, &Deployment),
     guardrails: &Arc<CallGuardrails>,
+    body: Option<Bytes>,
     upload: &mut Upload,
     ticket: &mut Ticket,
 ) -> Result<Option<Box<InspectedAnswer>>, Fault> {
-    let Some(surface) = endpoint.surface.filter(|_| upload.may_be_json()) else {
+    let Some((surface, body)) = endpoint.surface.zip(body) else {
         admit::refuse_uninspected(guardrails)?;
         return Ok(None);
     };
     let gateway = ticket.gateway().clone();
-    let lease = gateway.body_work.lease(gateway.policy.body_memory_limit);
-    let body = upload.collect(gateway.policy.body_limit, lease).await?;
     let addressed = endpoint.model.clone().filter(|_| surface == Surface::Converse(Format::Gemini));
     let addressed = addressed.map(|model| (model, Some(endpoint.streams)));
     let query = arrival.query.as_deref();

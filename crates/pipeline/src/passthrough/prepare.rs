@@ -47,23 +47,34 @@ pub(super) async fn prepare(
     }
     let parent = refuse_others_objects(&principal, &address.endpoint, &wanted.method, ticket).await?;
     let restricted = check_references(&principal, &address, &mut upload, ticket)?;
-    let deployments = judge(&access, &address, &mut upload, stake, restricted).await?;
+    judge(&access, &address, &mut upload, stake, restricted).await?;
+    let guards = address.purpose.infers
+        && ticket.gateway().policy.guardrails
+        && snapshot.workflows.have_guardrails(&user_path);
+    let body = match guards {
+        // The whole body, because its model decides which guardrails apply. Boxed, because most calls do not need this
+        // future and should not carry its size.
+        true => Box::pin(guarded::read_body(&address.endpoint, &mut upload, ticket)).await?,
+        false => None,
+    };
+    let deployments = address.deployments(&upload);
     let mut deployment =
         deployments.first().cloned().unwrap_or_else(|| address.instance.passthrough_deployment(""));
     if let Some(credential) = credential {
         deployment = deployment.with_client_credential(credential);
     }
     ticket.receipt.names(&deployment.target.model);
-    let guards = address.purpose.infers && ticket.gateway().policy.guardrails;
     let guardrails = match guards {
         true => admit::guardrails_of(snapshot, &deployment, &deployments, &user_path)?,
         false => None,
     };
     let inspected = match guardrails {
-        // Boxed, because most calls do not need this future and should not carry its size.
+        // Boxed for the same reason.
         Some(guardrails) => {
             let called = (&address.endpoint, &*deployment);
-            Box::pin(guarded::inspect_request(arrival, called, &guardrails, &mut upload, ticket)).await?
+            let inspecting =
+                guarded::inspect_request(arrival, called, &guardrails, body, &mut upload, ticket);
+            Box::pin(inspecting).await?
         }
         None => {
             ticket.audit.skip_inspection();
@@ -130,6 +141,16 @@ impl Address {
         let purpose = endpoint.purpose(&wanted.method);
         let bills = wanted.method == Method::POST && !endpoint.is_free;
         Ok(Self { instance, destination, endpoint, purpose, bills })
+    }
+
+    /// The models that the path and the body name, as far as it was read.
+    fn models(&self, upload: &Upload) -> Vec<String> {
+        self.endpoint.model.iter().cloned().chain(upload.sent().models()).collect()
+    }
+
+    /// The deployments of these models.
+    fn deployments(&self, upload: &Upload) -> Vec<Arc<Deployment>> {
+        self.models(upload).iter().map(|model| self.instance.passthrough_deployment(model)).collect()
     }
 }
 
@@ -206,21 +227,17 @@ async fn refuse_others_objects(
     ownership::refuse_others(ticket.gateway(), visible.as_ref(), &endpoint.objects).await
 }
 
-/// Checks that the caller may use every model that the call names; if models are limited, it must name one. Returns the
-/// deployments of these models.
+/// Checks that the caller may use every model that the call names; if models are limited, it must name one.
 async fn judge(
     access: &Access<'_>,
     address: &Address,
     upload: &mut Upload,
     stake: admit::ModelRequirement,
     restricted: bool,
-) -> Result<Vec<Arc<Deployment>>, Fault> {
-    let Address { instance, endpoint, .. } = address;
+) -> Result<(), Fault> {
     upload.peek(stake.limited || stake.priced, restricted).await?;
-    let in_body = upload.sent().models();
-    let models: Vec<&str> =
-        endpoint.model.as_deref().into_iter().chain(in_body.iter().map(String::as_str)).collect();
-    admit::judge(access, instance, &models, stake)?;
-    upload.seal().await?;
-    Ok(models.iter().map(|model| instance.passthrough_deployment(model)).collect())
+    let models = address.models(upload);
+    let models: Vec<&str> = models.iter().map(String::as_str).collect();
+    admit::judge(access, &address.instance, &models, stake)?;
+    upload.seal().await
 }

@@ -193,7 +193,8 @@ impl Upload {
         self.ended && self.ahead.is_empty()
     }
 
-    fn is_json(&self) -> bool {
+    /// Whether the body is labelled as plain JSON.
+    pub(super) fn is_json(&self) -> bool {
         self.inspector.as_ref().is_some_and(Inspector::is_json)
     }
 
@@ -278,6 +279,10 @@ impl Upload {
         }
         let whole: Vec<u8> = self.ahead.iter().flatten().copied().collect();
         let whole = lease.attach(whole.into());
+        if !self.is_json() {
+            // Its models were not read, and a provider that ignores the label reads them.
+            Inspector::new(true).look(&whole, &self.sent)?;
+        }
         self.replace(whole.clone());
         Ok(whole)
     }

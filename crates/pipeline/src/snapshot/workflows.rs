@@ -113,6 +113,23 @@ impl Workflows {
         };
         at_path.or_else(|| self.all_paths.find(provider, model))
     }
+
+    /// The workflows that [`Workflows::find`] finds for any model of a provider.
+    pub fn of_any_model(&self, provider: &str, path: &UserPath) -> Vec<&Arc<ActiveWorkflow>> {
+        let at_paths = path.ancestors().filter_map(|path| self.paths.get(path));
+        let mut found = Vec::new();
+        for by_provider in at_paths.chain([&self.all_paths]) {
+            let by_model = by_provider.providers.get(provider);
+            found.extend(by_model.into_iter().flat_map(|by_model| by_model.models.values()));
+            if let Some(all) =
+                by_model.and_then(|by_model| by_model.all.as_ref()).or(by_provider.all.as_ref())
+            {
+                found.push(all);
+                break;
+            }
+        }
+        found
+    }
 }
 
 impl ActiveWorkflow {

@@ -65,6 +65,26 @@ fn scopes_of_other_calls_do_not_match() {
 }
 
 #[test]
+fn all_workflows_that_any_model_may_have_are_found() {
+    let workflows = workflows(&[
+        "provider=openai model=a path=/team",
+        "provider=openai model=b",
+        "provider=other model=a",
+        "provider=openai",
+        "global",
+    ]);
+    let ids = |path: &str| {
+        let found = workflows.of_any_model("openai", &UserPath::parse(path).unwrap());
+        found.into_iter().map(|workflow| workflow.id.clone()).collect::<Vec<String>>()
+    };
+    assert_eq!(
+        ids("/team/app"),
+        ["provider=openai model=a path=/team", "provider=openai model=b", "provider=openai"]
+    );
+    assert_eq!(ids("/"), ["provider=openai model=b", "provider=openai"]);
+}
+
+#[test]
 fn a_version_that_does_not_compile_stays_in_force_without_policies() {
     let activations = [activation("global", Some("w_gone".into())), activation("provider=openai", None)];
     let activations = activations.map(|activation| (activation.scope.clone(), activation));

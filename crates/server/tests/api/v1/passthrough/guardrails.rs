@@ -165,6 +165,32 @@ async fn other_shapes_follow_on_unreadable_and_other_calls_are_streamed() {
 }
 
 #[tokio::test]
+async fn guardrails_of_a_model_apply_wherever_the_body_names_it() {
+    app::each_with(TestSettings::every_dialect, async |app| {
+        let mut personal = pii("input", json!({}));
+        personal["on_unreadable"] = json!("block");
+        app.put("/admin/api/v1/guardrails/personal", personal).send().await;
+        let workflow = json!({
+            "name": "w", "scope": {"scope_provider_name": "openai", "scope_model": "text"},
+            "workflow_payload": {"guardrails": ["personal"]},
+        });
+        app.post("/admin/api/v1/workflows", workflow).send().await.expect_status(201);
+        let padding = "x".repeat(300_000);
+        let late =
+            format!(r#"{{"messages":[{{"role":"user","content":"{TEXT} {padding}"}}],"model":"text"}}"#);
+        for content_type in ["application/json", "text/plain"] {
+            let call = app.call(http::Method::POST, "/p/openai/v1/chat/completions");
+            call.header("content-type", content_type).body(late.clone()).send().await;
+            assert!(!app.last_upstream_request().contains("ana@"), "{content_type}");
+        }
+        let compressed = app.post("/p/openai/v1/chat/completions", Client::Chat.body("text", TEXT));
+        let refused = compressed.header("content-encoding", "br").refusal().await;
+        assert_eq!((refused.0, &*refused.1), (400, "guardrail_blocked"), "its model is not known");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_model_alters_requests_and_held_answers() {
     app::each_with(TestSettings::every_dialect, async |app| {
         let config = json!({"model": "openai/text", "prompt": "Remove names."});
