@@ -48,9 +48,10 @@ pub(super) async fn prepare(
     let parent = refuse_others_objects(&principal, &address.endpoint, &wanted.method, ticket).await?;
     let restricted = check_references(&principal, &address, &mut upload, ticket)?;
     judge(&access, &address, &mut upload, stake, restricted).await?;
-    let guards = address.purpose.infers
+    let may_have_guardrails = matches!(wanted.method, Method::POST | Method::PUT | Method::PATCH)
         && ticket.gateway().policy.guardrails
         && snapshot.workflows.have_guardrails(&user_path);
+    let guards = may_have_guardrails && !address.endpoint.is_free;
     let body = match guards {
         // The whole body, because its model decides which guardrails apply. Boxed, because most calls do not need this
         // future and should not carry its size.
@@ -76,6 +77,8 @@ pub(super) async fn prepare(
                 guarded::inspect_request(arrival, called, &guardrails, body, &mut upload, ticket);
             Box::pin(inspecting).await?
         }
+        // What guardrails would apply to and have not seen is not recorded.
+        None if may_have_guardrails && !guards => None,
         None => {
             ticket.audit.skip_inspection();
             None

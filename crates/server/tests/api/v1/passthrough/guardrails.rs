@@ -149,6 +149,10 @@ async fn other_shapes_follow_on_unreadable_and_other_calls_are_streamed() {
         app.put("/admin/api/v1/guardrails/personal", personal).send().await.expect_status(200);
         let refused = compressed().refusal().await;
         assert_eq!((refused.0, &*refused.1), (400, "guardrail_blocked"));
+        for path in ["/p/openai/v1/images/generations", "/p/openai/v1/batches"] {
+            let refused = app.post(path, json!({"model": "text", "prompt": TEXT})).refusal().await;
+            assert_eq!((refused.0, &*refused.1), (400, "guardrail_blocked"), "{path}");
+        }
         ask(&app, Client::Chat, false).await.expect_status(200);
         app.get("/p/openai/v1/models").send().await.expect_status(200);
         // A body that could be read in two ways is refused, as on `/v1`.
