@@ -159,6 +159,23 @@ pub(super) fn refuse_uninspected(guardrails: &CallGuardrails) -> Result<(), Faul
     }
 }
 
+/// Refuses to read answers back where a guardrail has an effect on answers: the provider stores them as they were before.
+/// Their model is not known.
+pub(super) fn refuse_stored_answers(
+    snapshot: &Snapshot,
+    instance: &Arc<Instance>,
+    path: &UserPath,
+) -> Result<(), Fault> {
+    for workflow in snapshot.workflows.of_any_model(instance.name(), path) {
+        let guardrails = workflow.require_policies()?.guardrails_for(path);
+        if let Some(name) = guardrails.as_ref().and_then(|guardrails| guardrails.required_for_answer(false)) {
+            let subject = "kind of call, which reads answers back without inspection";
+            return Err(fault::guardrail_blocked(name, subject));
+        }
+    }
+    Ok(())
+}
+
 fn unmetered(work: &str) -> Fault {
     let message = format!(
         "{work} cannot be metered, and a budget applies to this user path. Use a path without a budget, or set \

@@ -27,6 +27,8 @@ pub(super) struct Endpoint {
     pub(super) surface: Option<Surface>,
     /// The path itself asks for a stream.
     pub(super) streams: bool,
+    /// The path is of an answer that the provider stores, or of a part of it.
+    is_stored_answer: bool,
 }
 
 /// A kind of object that a provider stores.
@@ -75,6 +77,7 @@ impl Endpoint {
             is_unmetered: is_unmetered(segments),
             surface: surface(segments),
             streams: verb(segments) == Some("streamGenerateContent"),
+            is_stored_answer: is_stored_answer(segments),
         })
     }
 
@@ -82,6 +85,12 @@ impl Endpoint {
     pub(super) fn lists_account(&self) -> bool {
         self.objects.is_empty()
             && matches!(self.makes, Some(StoredObjectKind::Completion | StoredObjectKind::Object))
+    }
+
+    /// Whether the answer to a call may have answers that the provider has stored.
+    pub(super) fn reads_answers_back(&self, method: &Method) -> bool {
+        let lists = || *method == Method::GET && self.makes == Some(StoredObjectKind::Completion);
+        *method != Method::DELETE && (self.is_stored_answer || lists())
     }
 
     pub(super) fn purpose(&self, method: &Method) -> Purpose {
@@ -276,6 +285,14 @@ fn objects(segments: &[&str]) -> Vec<String> {
     let pairs =
         segments.windows(2).filter(|pair| COLLECTIONS.contains(&pair[0]) && !verbs.contains(&pair[1]));
     pairs.map(|pair| pair[1].to_owned()).collect()
+}
+
+/// Responses, chat completions and the items of conversations, which contain answers as the model gave them.
+fn is_stored_answer(segments: &[&str]) -> bool {
+    segments.windows(3).any(|part| {
+        matches!(part, [_, "responses", id] if !["input_tokens", "compact"].contains(id))
+            || matches!(part, ["chat", "completions", _] | ["conversations", _, "items"])
+    }) || matches!(segments, ["responses", id, ..] if !["input_tokens", "compact"].contains(id))
 }
 
 fn makes(segments: &[&str]) -> Option<StoredObjectKind> {

@@ -48,10 +48,15 @@ pub(super) async fn prepare(
     let parent = refuse_others_objects(&principal, &address.endpoint, &wanted.method, ticket).await?;
     let restricted = check_references(&principal, &address, &mut upload, ticket)?;
     judge(&access, &address, &mut upload, stake, restricted).await?;
-    let may_have_guardrails = matches!(wanted.method, Method::POST | Method::PUT | Method::PATCH)
+    let writes = matches!(wanted.method, Method::POST | Method::PUT | Method::PATCH);
+    let reads_back = address.endpoint.reads_answers_back(&wanted.method);
+    let may_have_guardrails = (writes || reads_back)
         && ticket.gateway().policy.guardrails
         && snapshot.workflows.have_guardrails(&user_path);
-    let guards = may_have_guardrails && !address.endpoint.is_free;
+    let guards = may_have_guardrails && writes && !address.endpoint.is_free;
+    if may_have_guardrails && reads_back {
+        admit::refuse_stored_answers(snapshot, &address.instance, &user_path)?;
+    }
     let body = match guards {
         // The whole body, because its model decides which guardrails apply. Boxed, because most calls do not need this
         // future and should not carry its size.

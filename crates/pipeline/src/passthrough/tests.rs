@@ -143,6 +143,29 @@ fn shapes_are_known_by_the_endpoint() {
 }
 
 #[test]
+fn endpoints_of_stored_answers_are_known() {
+    for (raw, expected) in [
+        ("v1/responses/resp_1", true),
+        ("responses/resp_1/input_items", true),
+        ("openai/v1/responses/resp_1", true),
+        ("chat/completions/chatcmpl-1", true),
+        ("chat/completions", true),
+        ("conversations/conv_1/items", true),
+        ("conversations/conv_1", false),
+        ("responses/input_tokens", false),
+        ("responses", false),
+        ("models", false),
+        ("files/file-1", false),
+    ] {
+        let endpoint = Endpoint::parse(raw, "/v1", None, true).unwrap();
+        assert_eq!(endpoint.reads_answers_back(&Method::GET), expected, "{raw}");
+        assert!(!endpoint.reads_answers_back(&Method::DELETE), "{raw}");
+    }
+    let created = Endpoint::parse("chat/completions", "/v1", None, true).unwrap();
+    assert!(!created.reads_answers_back(&Method::POST));
+}
+
+#[test]
 fn the_query_passes_without_the_credential() {
     for (query, version, expected) in [
         (None, None, None),

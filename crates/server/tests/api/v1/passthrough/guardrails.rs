@@ -97,6 +97,19 @@ async fn answers_of_all_formats_are_redacted_whole_and_streamed() {
 }
 
 #[tokio::test]
+async fn stored_answers_are_not_read_back_around_their_guardrails() {
+    app::each_with(TestSettings::every_dialect, async |app| {
+        guard(&app, pii("output", json!({}))).await;
+        for path in ["responses/resp_x", "chat/completions/chatcmpl-x", "conversations/conv_x/items"] {
+            let refused = app.get(format!("/p/openai/v1/{path}")).refusal().await;
+            assert_eq!((refused.0, &*refused.1), (400, "guardrail_blocked"), "{path}");
+        }
+        assert_eq!(app.upstream.requests().len(), 0);
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn reversible_placeholders_are_restored() {
     app::each_with(TestSettings::every_dialect, async |app| {
         guard(&app, pii("input", json!({"reversible": true}))).await;
