@@ -160,13 +160,7 @@ impl VectorIndex {
 
     /// The entries of a partition with the highest scores, best first; at most `limit`, none that has expired. Entries
     /// below their own `min_score` are included: see [`Match::reaches`].
-    pub fn search(
-        &self,
-        partition: &PartitionKey,
-        query: &[f32],
-        limit: usize,
-        now: Duration,
-    ) -> Vec<Match> {
+    pub fn search(&self, partition: &PartitionKey, query: &[f32], limit: usize, now: Duration) -> Vec<Match> {
         self.partitions.get(partition).map_or_else(Vec::new, |p| p.search(query, limit, now))
     }
 

@@ -53,8 +53,8 @@ type PhraseTable<T> = HashMap<String, Vec<(Vec<String>, T)>>;
 
 /// Words that are ignored between the words of a phrase.
 const DETERMINERS: [&str; 18] = [
-    "a", "an", "the", "some", "any", "my", "your", "our", "their", "its", "his", "her", "this", "these", "those", "all",
-    "each", "every",
+    "a", "an", "the", "some", "any", "my", "your", "our", "their", "its", "his", "her", "this", "these",
+    "those", "all", "each", "every",
 ];
 /// Persons that stand for anyone.
 const ANYONE: [&str; 6] = ["i", "you", "we", "one", "u", "someone"];
@@ -75,7 +75,8 @@ impl Lexicon {
         lexicon.load_synonyms();
         lexicon.load_frames();
         lexicon.load_antonyms();
-        let concepts = |text: &'static str| text.split_whitespace().map(|word| lexicon.concept(word)).collect();
+        let concepts =
+            |text: &'static str| text.split_whitespace().map(|word| lexicon.concept(word)).collect();
         let optional = concepts(include_str!("lexicon/optional_words.txt"));
         let units = concepts(include_str!("lexicon/units.txt"));
         Self { optional, units, ..lexicon }

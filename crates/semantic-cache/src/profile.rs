@@ -14,6 +14,8 @@ pub(crate) struct ContentWord {
     /// Written with a capital inside a sentence, or an identifier.
     pub is_name: bool,
     pub role: Option<Role>,
+    /// Joined with the word before it by "and" or "or".
+    pub is_joined: bool,
 }
 
 /// Relation in which a word stands, by the preposition before it.
@@ -27,7 +29,6 @@ pub(crate) enum Role {
     Of,
     About,
     For,
-    Over,
 }
 
 /// Persons and times that a text speaks of.
@@ -53,6 +54,12 @@ pub(crate) struct Grammar {
     pub is: bool,
     /// "Who did", "who does": asks for the object.
     pub asks_for_object: bool,
+    /// A form of "do".
+    pub has_do: bool,
+    /// A personal pronoun follows a content word: "sue you".
+    pub person_is_object: bool,
+    /// "By" is in the text.
+    pub is_passive: bool,
 }
 
 /// Facts about a text that the [veto](crate::veto::check) compares. Costs some microseconds for each word, so that a

@@ -47,18 +47,20 @@ fn is_stem(rest: &str, ending: &str) -> bool {
         // "number", "water", "order" and "interest" are no comparatives.
         "er" | "est" => return COMPARABLE.contains(&undouble(rest)),
         "ly" => 4,
-        _ => 2,
+        // "need" and "speed" have no ending.
+        "ed" if rest.ends_with('e') => return false,
+        _ => 3,
     };
     rest.len() >= least && rest.chars().any(is_vowel)
 }
 
 /// Adjectives, without a final e or with i for y, whose comparative and superlative are those of the same quality.
 const COMPARABLE: [&str; 56] = [
-    "bigg", "big", "small", "larg", "great", "tall", "short", "long", "old", "young", "new", "cheap", "fast", "slow",
-    "quick", "hot", "cold", "warm", "cool", "high", "low", "hard", "soft", "strong", "weak", "rich", "poor", "light",
-    "heavi", "easi", "happi", "healthi", "busi", "earli", "late", "lat", "near", "close", "clos", "deep", "wide", "wid",
-    "safe", "saf", "smart", "clean", "dark", "bright", "thick", "thin", "loud", "quiet", "simpl", "simple", "nice",
-    "nic",
+    "bigg", "big", "small", "larg", "great", "tall", "short", "long", "old", "young", "new", "cheap", "fast",
+    "slow", "quick", "hot", "cold", "warm", "cool", "high", "low", "hard", "soft", "strong", "weak", "rich",
+    "poor", "light", "heavi", "easi", "happi", "healthi", "busi", "earli", "late", "lat", "near", "close",
+    "clos", "deep", "wide", "wid", "safe", "saf", "smart", "clean", "dark", "bright", "thick", "thin",
+    "loud", "quiet", "simpl", "simple", "nice", "nic",
 ];
 
 /// "running" is "runn" without its ending: the doubled consonant goes too.

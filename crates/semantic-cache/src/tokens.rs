@@ -36,8 +36,8 @@ pub struct Token {
 impl Token {
     fn new(text: &str, class: TokenClass, starts_sentence: bool) -> Self {
         let is_identifier = class == TokenClass::Identifier;
-        let is_acronym = text.chars().filter(|c| c.is_uppercase()).count() > 1
-            && text.chars().all(|c| !c.is_lowercase());
+        let is_acronym =
+            text.chars().filter(|c| c.is_uppercase()).count() > 1 && text.chars().all(|c| !c.is_lowercase());
         Self {
             text: if is_identifier { text.to_owned() } else { text.to_lowercase() },
             class,
@@ -45,11 +45,6 @@ impl Token {
             is_acronym,
             starts_sentence,
         }
-    }
-
-    /// A word of the text, without capitals.
-    pub fn word(text: &str) -> Self {
-        Self::new(text, TokenClass::Word, false)
     }
 
     pub fn is_word(&self, text: &str) -> bool {
@@ -98,12 +93,15 @@ pub fn tokenise(text: &str) -> Vec<Token> {
 
 /// Whether a chunk between spaces is an address, a path or a name in code.
 fn is_identifier(chunk: &str) -> bool {
-    let core = chunk.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#' | '_' | '.' | '/'));
+    let core =
+        chunk.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#' | '_' | '.' | '/'));
     let inner = core.trim_matches('.');
     let has_letter = inner.chars().any(char::is_alphabetic);
     let dotted = inner.split('.').collect::<Vec<_>>();
     let is_dotted = dotted.len() > 1
-        && dotted.iter().all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "/-_".contains(c)))
+        && dotted
+            .iter()
+            .all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "/-_".contains(c)))
         && dotted.iter().any(|part| part.len() > 1 && part.chars().any(char::is_alphabetic));
     has_letter
         && (core.contains("://")

@@ -85,16 +85,24 @@ fn same_numbers(a: &TextProfile, b: &TextProfile) -> bool {
 /// Concepts about which "how" and "what" ask the same.
 const HOW_OR_WHAT: [&str; 5] = ["differenc", "weather", "mean", "pronounc", "temperatur"];
 
+/// Concepts about which "when" and "what" ask the same.
+const WHEN_OR_WHAT: [&str; 4] = ["tim", "dat", "deadlin", "day"];
+
 fn compatible_questions(a: &TextProfile, b: &TextProfile) -> bool {
-    use QuestionKind::{Can, How, HowMany, What, Whether};
+    use QuestionKind::{Can, How, HowMany, What, When, Whether};
+    let both_have = |concepts: &[&str]| concepts.iter().any(|concept| a.has(concept) && b.has(concept));
     let (Some(asked_a), Some(asked_b)) = (a.question, b.question) else {
         // A fragment or a command can ask for a thing, for instructions or for a number.
-        return a.question.or(b.question).is_none_or(|kind| matches!(kind, What | How | HowMany | Whether | Can));
+        return a
+            .question
+            .or(b.question)
+            .is_none_or(|kind| matches!(kind, What | How | HowMany | Whether | Can));
     };
     match (asked_a, asked_b) {
         _ if asked_a == asked_b => true,
         (Can, Whether) | (Whether, Can) | (What, HowMany) | (HowMany, What) => true,
-        (What, How) | (How, What) => HOW_OR_WHAT.iter().any(|concept| a.has(concept) && b.has(concept)),
+        (What, How) | (How, What) => both_have(&HOW_OR_WHAT),
+        (What, When) | (When, What) => both_have(&WHEN_OR_WHAT),
         _ => false,
     }
 }
@@ -110,9 +118,11 @@ fn differ_in_person(a: &TextProfile, b: &TextProfile) -> bool {
 }
 
 fn differ_in_tense(a: &TextProfile, b: &TextProfile) -> bool {
-    let both_ask_who = a.question == Some(QuestionKind::Who) && b.question == a.question;
+    let both_ask = |kind| a.question == Some(kind) && b.question == Some(kind);
+    let both_ask_who = both_ask(QuestionKind::Who);
+    let asks_for_state = both_ask_who || both_ask(QuestionKind::Whether) || both_ask(QuestionKind::When);
     let (a, b) = (&a.grammar, &b.grammar);
-    let future = (a.future && !b.future && b.past && !a.past) || (b.future && !a.future && a.past && !b.past);
-    let office = both_ask_who && ((a.is && !a.was && b.was && !b.is) || (b.is && !b.was && a.was && !a.is));
-    future || office || (both_ask_who && a.asks_for_object != b.asks_for_object)
+    let future = (a.future && !b.future && b.past) || (b.future && !a.future && a.past);
+    let state = asks_for_state && ((a.is && !a.was && b.was && !b.is) || (b.is && !b.was && a.was && !a.is));
+    future || state || (both_ask_who && a.asks_for_object != b.asks_for_object)
 }

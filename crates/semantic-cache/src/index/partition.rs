@@ -107,8 +107,11 @@ impl Query {
     }
 
     fn cosine(&self, components: &[i8], scale: f32) -> f32 {
-        let products =
-            self.levels.iter().zip(components).map(|(level, component)| i32::from(*level) * i32::from(*component));
+        let products = self
+            .levels
+            .iter()
+            .zip(components)
+            .map(|(level, component)| i32::from(*level) * i32::from(*component));
         let sum = products.fold(0_i32, i32::wrapping_add);
         (sum as f32 * self.scale * scale).clamp(-1.0, 1.0)
     }

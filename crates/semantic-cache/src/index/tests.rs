@@ -134,8 +134,7 @@ fn expired_entries_are_not_found_and_can_be_removed() {
     let mut index = VectorIndex::new(ROOMY);
     index.insert(entry(1, 1, &[1.0, 0.0]));
     index.insert(NewEntry { expires_at: NOW, ..entry(2, 1, &[1.0, 0.0]) });
-    let found: Vec<EntryId> =
-        index.search(&[1; 32], &[1.0, 0.0], 5, NOW).into_iter().map(|m| m.id).collect();
+    let found: Vec<EntryId> = index.search(&[1; 32], &[1.0, 0.0], 5, NOW).into_iter().map(|m| m.id).collect();
     assert_eq!(found, [id(1)]);
     assert_eq!(index.remove_expired(NOW), [id(2)]);
     assert_eq!(index.remove_expired(LATER), [id(1)]);

@@ -26,7 +26,7 @@ pub fn read(text: &str) -> TextProfile {
         grammar: grammar(&tokens),
         compounds: tokens.windows(2).map(|pair| format!("{}{}", pair[0].text, pair[1].text)).collect(),
     };
-    let mut reader = Reader { profile: &mut profile, role: None, is_shouted };
+    let mut reader = Reader { profile: &mut profile, role: None, is_joined: false, is_shouted };
     reader.read(&keyed);
     profile
 }
@@ -65,6 +65,7 @@ fn quoted(text: &str) -> Vec<String> {
 
 fn grammar(tokens: &[Token]) -> Grammar {
     let mut grammar = Grammar::default();
+    let (mut has_participle, mut has_auxiliary) = (false, false);
     for (at, token) in tokens.iter().enumerate().filter(|(_, t)| t.class == TokenClass::Word) {
         let next = tokens.get(at + 1).map_or("", |t| t.text.as_str());
         match token.text.as_str() {
@@ -80,17 +81,29 @@ fn grammar(tokens: &[Token]) -> Grammar {
             "going" if next == "to" => grammar.future = true,
             "did" | "had" => grammar.past = true,
             "was" | "were" => (grammar.past, grammar.was) = (true, true),
-            "who" if matches!(next, "did" | "does" | "do") => grammar.asks_for_object = true,
-            word if word.len() > 4 && word.ends_with("ed") => grammar.past = true,
-            word if LEXICON.is_irregular_form(word) && !LEXICON.is_function_word(word) && !word.ends_with('s') => {
+            "who" | "whom" if matches!(next, "did" | "does" | "do") => grammar.asks_for_object = true,
+            word if word.len() > 4 && word.ends_with("ed") => has_participle = true,
+            "be" | "been" | "have" | "has" => has_auxiliary = true,
+            word if LEXICON.is_irregular_form(word)
+                && !LEXICON.is_function_word(word)
+                && !word.ends_with('s') =>
+            {
                 grammar.past = true;
             }
             _ => {}
         }
-        if matches!(token.text.as_str(), "is" | "are") {
-            grammar.is = true;
+        match token.text.as_str() {
+            "is" | "are" => grammar.is = true,
+            "do" | "does" | "did" => grammar.has_do = true,
+            "by" => grammar.is_passive = true,
+            "you" | "me" | "us" | "him" | "them" if at > 0 => {
+                grammar.person_is_object |= !LEXICON.is_function_word(&tokens[at - 1].text);
+            }
+            _ => {}
         }
     }
+    // "Invented" is the past, "will be released" is not.
+    grammar.past |= has_participle && !has_auxiliary && !grammar.is && !grammar.was;
     grammar
 }
 
@@ -98,6 +111,8 @@ struct Reader<'a> {
     profile: &'a mut TextProfile,
     /// Role of the next content words.
     role: Option<Role>,
+    /// "And" or "or" is before the next content word.
+    is_joined: bool,
     is_shouted: bool,
 }
 
@@ -109,7 +124,7 @@ impl Reader<'_> {
         while at < keyed.len() {
             let token = &keyed[at].token;
             at_start |= token.starts_sentence;
-            if let Some((phrase, used)) = LEXICON.frame_at(&keys[at..]).filter(|_| !self.is_emphatic(token)) {
+            if let Some((phrase, used)) = self.frame_at(token, &keys[at..], at_start) {
                 if let Phrase::Question(kind) = phrase {
                     self.ask(*kind);
                     at_start = false;
@@ -126,6 +141,16 @@ impl Reader<'_> {
         }
     }
 
+    /// The question frame or filling that starts here, unless a longer synonym does. "Should I" asks only at the start
+    /// of a sentence: "how often should I" asks for a number.
+    fn frame_at(&self, token: &Token, keys: &[String], at_start: bool) -> Option<(&'static Phrase, usize)> {
+        use QuestionKind::{Can, Must, Should};
+        let (phrase, used) = LEXICON.frame_at(keys).filter(|_| !self.is_emphatic(token))?;
+        let needs_start = matches!(phrase, Phrase::Question(Can | Must | Should));
+        let is_longest = LEXICON.synonym_at(keys).is_none_or(|(_, other)| other <= used);
+        (is_longest && (at_start || !needs_start)).then_some((phrase, used))
+    }
+
     /// Records the first question of the text.
     fn ask(&mut self, kind: QuestionKind) {
         self.profile.question.get_or_insert(kind);
@@ -137,7 +162,8 @@ impl Reader<'_> {
             "can" | "could" | "may" | "might" => self.ask(QuestionKind::Can),
             "should" | "shall" => self.ask(QuestionKind::Should),
             "must" => self.ask(QuestionKind::Must),
-            "is" | "are" | "was" | "were" | "am" | "do" | "does" | "did" | "will" | "would" | "has" | "have" | "had" => {
+            "is" | "are" | "was" | "were" | "am" | "do" | "does" | "did" | "will" | "would" | "has"
+            | "have" | "had" => {
                 self.ask(QuestionKind::Whether);
             }
             _ => {}
@@ -146,7 +172,8 @@ impl Reader<'_> {
 
     /// Whether a function word is written as a name: "WHO", "IT" or, inside a sentence, "May" and "Will".
     fn is_emphatic(&self, token: &Token) -> bool {
-        let is_month = matches!(token.text.as_str(), "may" | "will") && token.is_capitalised && !token.starts_sentence;
+        let is_month =
+            matches!(token.text.as_str(), "may" | "will") && token.is_capitalised && !token.starts_sentence;
         !self.is_shouted && ((token.is_acronym && token.text.len() > 1) || is_month)
     }
 
@@ -164,6 +191,9 @@ impl Reader<'_> {
         if let Some((concept, used)) = LEXICON.synonym_at(&keys[at..])
             && (used > 1 || !self.is_plain_function_word(token))
         {
+            if token.is_word("how") {
+                self.ask(QuestionKind::HowMany);
+            }
             self.add(concept.to_owned(), token);
             return used;
         }
@@ -176,6 +206,7 @@ impl Reader<'_> {
             self.profile.negations += 1;
         } else if self.is_plain_function_word(token) {
             self.role = role_of(&token.text);
+            self.is_joined |= matches!(token.text.as_str(), "and" | "or");
         } else {
             self.add(keyed[at].key.clone(), token);
         }
@@ -190,14 +221,30 @@ impl Reader<'_> {
         let is_name = token.class == TokenClass::Identifier
             || (token.is_capitalised && !token.starts_sentence && !self.is_shouted);
         let written = token.text.clone();
-        self.profile.words.push(ContentWord { concept, written, is_name, role: self.role });
+        self.profile.words.push(ContentWord {
+            concept,
+            written,
+            is_name,
+            role: self.role,
+            is_joined: std::mem::take(&mut self.is_joined),
+        });
     }
 }
 
 fn is_negation(word: &str) -> bool {
     matches!(
         word,
-        "not" | "no" | "never" | "without" | "none" | "nobody" | "nothing" | "nowhere" | "neither" | "nor" | "unless"
+        "not"
+            | "no"
+            | "never"
+            | "without"
+            | "none"
+            | "nobody"
+            | "nothing"
+            | "nowhere"
+            | "neither"
+            | "nor"
+            | "unless"
     )
 }
 
@@ -211,7 +258,6 @@ fn role_of(preposition: &str) -> Option<Role> {
         "of" => Role::Of,
         "about" | "on" | "regarding" | "concerning" => Role::About,
         "for" => Role::For,
-        "over" => Role::Over,
         _ => return None,
     })
 }

@@ -3,13 +3,48 @@
 use super::{Token, TokenClass};
 
 const ONES: [&str; 20] = [
-    "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve",
-    "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
 ];
 const TENS: [&str; 8] = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 const ORDINALS: [&str; 20] = [
-    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
-    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "fifth",
+    "sixth",
+    "seventh",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "twelfth",
+    "thirteenth",
+    "fourteenth",
+    "fifteenth",
+    "sixteenth",
+    "seventeenth",
+    "eighteenth",
+    "nineteenth",
     "twentieth",
 ];
 /// Multipliers as words and as endings of digits.
@@ -27,7 +62,8 @@ const MULTIPLIERS: [(&str, f64); 9] = [
 
 /// Adds a chunk of letters and digits as a word, a number, or a number with its unit.
 pub fn push_word(word: &str, starts_sentence: bool, tokens: &mut Vec<Token>) {
-    let digits_end = word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | ':'))).unwrap_or(word.len());
+    let digits_end =
+        word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | ':'))).unwrap_or(word.len());
     let (digits, ending) = word.split_at(digits_end);
     if digits.is_empty() || !digits.starts_with(|c: char| c.is_ascii_digit()) {
         tokens.push(Token::new(word, TokenClass::Word, starts_sentence));
@@ -124,7 +160,9 @@ fn read_number(tokens: &[Token], at: usize, before: Option<&Token>) -> Option<(S
                 total += sum;
                 sum = 0.0;
             }
-        } else if let Some(ones) = small(&next.text).filter(|ones| *ones < 10.0 && sum >= 20.0 && sum % 10.0 == 0.0) {
+        } else if let Some(ones) =
+            small(&next.text).filter(|ones| *ones < 10.0 && sum >= 20.0 && sum % 10.0 == 0.0)
+        {
             sum += ones;
         } else {
             break;

@@ -1,20 +1,28 @@
 //! Direction: the same words in the opposite relation.
 
+use std::collections::BTreeMap;
+
 use crate::profile::{ContentWord, Role, TextProfile};
 
 /// Relations in which two words cannot change places.
-const DIRECTED: [Role; 9] =
-    [Role::To, Role::From, Role::Than, Role::By, Role::In, Role::Of, Role::About, Role::For, Role::Over];
+const DIRECTED: [Role; 8] =
+    [Role::To, Role::From, Role::Than, Role::By, Role::In, Role::Of, Role::About, Role::For];
 
 /// Relations that contradict each other for the same word.
-const OPPOSITE: [(Role, Role); 3] = [(Role::From, Role::To), (Role::By, Role::About), (Role::By, Role::For)];
+const OPPOSITE: [(Role, Role); 4] =
+    [(Role::From, Role::To), (Role::From, Role::For), (Role::By, Role::About), (Role::By, Role::For)];
 
 /// Whether two texts with the same content words relate them in opposite directions.
 pub fn is_reversed(a: &TextProfile, b: &TextProfile) -> bool {
+    // A distance is the same in both directions.
+    if a.has("distanc") && b.has("distanc") {
+        return false;
+    }
     DIRECTED.iter().any(|role| is_exchanged(a, b, *role))
         || has_opposite_roles(a, b)
         || has_opposite_roles(b, a)
         || is_mirrored(a, b)
+        || has_exchanged_subject(a, b)
 }
 
 fn has_role(profile: &TextProfile, concept: &str, role: Role) -> bool {
@@ -44,8 +52,56 @@ fn has_opposite_roles(a: &TextProfile, b: &TextProfile) -> bool {
 
 /// Whether two words changed places around a third: "A beats B" and "B beats A".
 fn is_mirrored(a: &TextProfile, b: &TextProfile) -> bool {
-    let concepts = |profile: &TextProfile| -> Vec<String> { profile.words.iter().map(|w| w.concept.clone()).collect() };
-    let (a, b) = (concepts(a), concepts(b));
-    let mirrored = |x: &[String], y: &[String]| x[0] == y[2] && x[1] == y[1] && x[2] == y[0] && x[0] != x[2];
-    a.windows(3).any(|x| b.windows(3).any(|y| mirrored(x, y)))
+    let (in_a, in_b) = (positions(a), positions(b));
+    a.words.iter().any(|pivot| {
+        let (Some(at_a), Some(at_b)) = (in_a.get(pivot.concept.as_str()), in_b.get(pivot.concept.as_str()))
+        else {
+            return false;
+        };
+        // "A and B" is "B and A".
+        if is_joined(a, *at_a) || is_joined(b, *at_b) {
+            return false;
+        }
+        let crossed = |from_left: bool| {
+            in_a.iter().any(|(concept, position)| {
+                let in_other =
+                    in_b.get(concept).filter(|_| !a.numbers.iter().any(|number| number == concept));
+                in_other.is_some_and(|other| {
+                    if from_left { position < at_a && other > at_b } else { position > at_a && other < at_b }
+                })
+            })
+        };
+        crossed(true) && crossed(false)
+    })
+}
+
+fn is_joined(profile: &TextProfile, at: usize) -> bool {
+    profile.words.iter().skip(at).take(2).any(|word| word.is_joined)
+}
+
+/// Position of the first occurrence of each concept.
+fn positions(profile: &TextProfile) -> BTreeMap<&str, usize> {
+    let words = profile.words.iter().enumerate().rev();
+    words.map(|(at, word)| (word.concept.as_str(), at)).collect()
+}
+
+/// Whether subject and object changed places: "which cities did Rome conquer" and "which cities conquered Rome", "can
+/// an employer sue you" and "can you sue an employer". Neighbours change places in paraphrases, too, so that the
+/// grammar has to differ as well.
+fn has_exchanged_subject(a: &TextProfile, b: &TextProfile) -> bool {
+    let differs =
+        a.grammar.has_do != b.grammar.has_do || a.grammar.person_is_object != b.grammar.person_is_object;
+    // Neighbours without a preposition that are not part of "A and B".
+    let free = |profile: &TextProfile| -> Vec<(String, String)> {
+        let pairs = profile.words.windows(2).enumerate();
+        let is_free = |at: usize, pair: &[ContentWord]| {
+            pair.iter().all(|word| word.role.is_none())
+                && !is_joined(profile, at)
+                && !is_joined(profile, at + 1)
+        };
+        let chosen = pairs.filter(|(at, pair)| is_free(*at, pair));
+        chosen.map(|(_, pair)| (pair[0].concept.clone(), pair[1].concept.clone())).collect()
+    };
+    let swapped = |(x, y): (String, String)| free(b).contains(&(y, x));
+    differs && !a.grammar.is_passive && !b.grammar.is_passive && free(a).into_iter().any(swapped)
 }

@@ -1,6 +1,179 @@
 //! Table tests of the veto, one table for each kind of difference.
-use super::check_texts;
+
+use super::{Veto, check_texts};
+
+#[track_caller]
+fn assert_all(expected: Result<(), Veto>, cases: &[(&str, &str)]) {
+    for (a, b) in cases {
+        assert_eq!(check_texts(a, b), expected, "{a} / {b}");
+        assert_eq!(check_texts(b, a), expected, "{b} / {a}");
+        assert_eq!(check_texts(a, a), Ok(()), "{a}");
+    }
+}
+
 #[test]
-fn smoke() {
-    assert_eq!(check_texts("How do I buy a car?", "How can I purchase a car?"), Ok(()));
+fn rewordings_pass() {
+    assert_all(
+        Ok(()),
+        &[
+            ("How do I reset my password?", "What's the best way to reset my password?"),
+            ("How do I reset my password?", "how do you reset your password"),
+            ("Can you tell me what the capital of Peru is?", "What is the capital of Peru?"),
+            ("Why don't cats swim?", "Why do cats not swim?"),
+            ("How do TCP and UDP differ?", "What is the difference between UDP and TCP?"),
+            ("How do I sign up?", "How do I signup?"),
+            ("How many people live in Tokyo?", "What is the population of Tokyo?"),
+            ("When did WWII end?", "When did World War 2 end?"),
+            ("What is the accommodation like?", "What is the accomodation like?"),
+            ("How tall is the tower?", "What is the height of the tower?"),
+        ],
+    );
+}
+
+#[test]
+fn numbers_agree() {
+    assert_all(
+        Err(Veto::Number),
+        &[
+            ("Is item 4471 in stock?", "Is item 4472 in stock?"),
+            ("Can I bring two bags?", "Can I bring three bags?"),
+            ("Can I bring two bags?", "Can I bring bags?"),
+            ("Who was the first president?", "Who was the 2nd president?"),
+            ("What is 4 divided by 12?", "What is 12 divided by 4?"),
+            ("What changed in version 3.12?", "What changed in version 3.11?"),
+        ],
+    );
+    assert_all(
+        Ok(()),
+        &[
+            ("Is $1,000 enough?", "Is 1000 dollars enough?"),
+            ("Can I bring two bags?", "Can I bring 2 bags?"),
+            ("the third floor", "the 3rd floor"),
+            ("twenty five thousand people", "25k people"),
+            ("How many feet are in one mile?", "How many feet are in a mile?"),
+            ("Is 8GB enough?", "Is 8 gigabytes enough?"),
+        ],
+    );
+}
+
+#[test]
+fn units_names_and_words_agree() {
+    assert_all(
+        Err(Veto::Unit),
+        &[("Is 8 GB enough?", "Is 8 MB enough?"), ("a trip of 3 days", "a trip of 3 weeks")],
+    );
+    assert_all(
+        Err(Veto::Name),
+        &[
+            ("What is the capital of Austria?", "What is the capital of Australia?"),
+            ("How do I use std::mem::swap?", "How do I use std::mem::take?"),
+            ("Is https://a.example/x down?", "Is https://a.example/y down?"),
+        ],
+    );
+    assert_all(
+        Err(Veto::Quotation),
+        &[("What does \"to let\" mean in an ad?", "What does \"let\" mean in an ad?")],
+    );
+    assert_all(Err(Veto::Symbol), &[("What is 7 + 5?", "What is 7 * 5?")]);
+    assert_all(Err(Veto::Word), &[("how do i pause my plan", "how do i share my plan")]);
+}
+
+#[test]
+fn negations_and_antonyms_agree() {
+    assert_all(
+        Err(Veto::Negation),
+        &[
+            ("Can I travel with a visa?", "Can I travel without a visa?"),
+            ("Is it safe?", "Isn't it safe?"),
+            ("Why does it start?", "Why does it never start?"),
+        ],
+    );
+    assert_all(
+        Err(Veto::Antonym),
+        &[
+            ("How do I increase the timeout?", "How do I decrease the timeout?"),
+            ("Can I eat before the test?", "Can I eat after the test?"),
+            ("How do I enable dark mode?", "How do I turn off dark mode?"),
+            ("Who is older, Ann or Eve?", "Who is younger, Ann or Eve?"),
+        ],
+    );
+}
+
+#[test]
+fn questions_agree() {
+    assert_all(
+        Err(Veto::Question),
+        &[
+            ("When did the ship sink?", "Why did the ship sink?"),
+            ("Where did the ship sink?", "When did the ship sink?"),
+            ("Should I invest in gold?", "How do I invest in gold?"),
+            ("Can I work abroad?", "How can I work abroad?"),
+        ],
+    );
+}
+
+#[test]
+fn directions_agree() {
+    assert_all(
+        Err(Veto::Direction),
+        &[
+            ("How do I get from Rome to Paris?", "How do I get from Paris to Rome?"),
+            ("Do you ship to Peru?", "Do you ship from Peru?"),
+            ("How many grams are in an ounce?", "How many ounces are in a gram?"),
+            ("Is tea better than milk?", "Is milk better than tea?"),
+            ("Does stress cause insomnia?", "Does insomnia cause stress?"),
+            ("books written by Orwell", "books written about Orwell"),
+            ("Who did Germany beat?", "Who beat Germany?"),
+            ("Which cities did Rome conquer?", "Which cities conquered Rome?"),
+        ],
+    );
+    assert_all(
+        Ok(()),
+        &[
+            ("How far is Rome from Paris?", "How far is Paris from Rome?"),
+            ("In Rust, how do I sort a list?", "How do I sort a list in Rust?"),
+            ("How do I get from Rome to Paris?", "How do I get to Paris from Rome?"),
+        ],
+    );
+}
+
+#[test]
+fn persons_and_tenses_agree() {
+    assert_all(
+        Err(Veto::Person),
+        &[
+            ("What is my name?", "What is your name?"),
+            ("Should I call him?", "Should I call her?"),
+            ("Are you a robot?", "Am I a robot?"),
+        ],
+    );
+    assert_all(
+        Err(Veto::Tense),
+        &[
+            ("Who is the CEO of Example?", "Who was the CEO of Example?"),
+            ("When will the phone be released?", "When was the phone released?"),
+        ],
+    );
+}
+
+#[test]
+fn any_text_is_read() {
+    for text in [
+        "",
+        "?",
+        "'",
+        "\"",
+        "`a",
+        "1.2.3",
+        "-",
+        "$",
+        "%%",
+        "don't",
+        "\u{301}",
+        "한국어 질문",
+        "a'b'c",
+        "9999999999999999999999",
+    ] {
+        assert_eq!(check_texts(text, text), Ok(()), "{text}");
+    }
 }

@@ -113,8 +113,9 @@ async fn examples_of_bodies_are_valid() {
                     .json(example.clone())
                     .send()
                     .await;
-                let is_unknown = answer.text().contains("budget_not_found");
-                assert!(answer.status != 400 || is_unknown, "{method} {path}: {}", answer.text());
+                // The caller is the master key, which is not rotated here.
+                let is_known = answer.text().contains("budget_not_found") || path.ends_with("/me/rotate");
+                assert!(answer.status != 400 || is_known, "{method} {path}: {}", answer.text());
             }
         }
     })

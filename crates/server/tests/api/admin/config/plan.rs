@@ -370,6 +370,7 @@ async fn the_guardrails_of_a_plan_have_a_limited_size() {
 async fn the_configuration_is_not_that_of_one_tenant() {
     app::each_with(settings, async |app| {
         let scopes = ["admin:config:write", "admin:aliases:write"];
+        app.post("/admin/api/v1/tenants", json!({"slug": "acme"})).send().await.expect_status(201);
         let (_, key) = app.key(json!({"name": "acme", "tenant_id": "acme", "scopes": scopes})).await;
         let alias = json!({"documents": {"aliases": {"fast": {"target": "openai/text"}}}});
         app.get(super::EXPORT).key(&key).send().await.expect_status(403);
