@@ -38,7 +38,7 @@ impl<'a> OnnxTensors<'a> {
         while let Some((number, value)) = model.next() {
             let (GRAPH, Value::Bytes(graph)) = (number, value) else { continue };
             let mut graph = Fields::new(graph);
-            while let Some((number, value)) = graph.next() {
+            for (number, value) in graph.by_ref() {
                 match (number, value) {
                     (NODE, Value::Bytes(node)) => found.add_product(node),
                     (INITIALIZER, Value::Bytes(tensor)) => found.add_tensor(tensor)?,

@@ -210,7 +210,7 @@ impl Explainer<'_> {
     ) {
         let Some(credential) = &self.arrival.client_credential else { return };
         let Plan { deployments } = credential.apply(plan_of(ranked));
-        if !deployments.first().is_some_and(|first| first.client_credential.is_some()) {
+        if deployments.first().is_none_or(|first| first.client_credential.is_none()) {
             return;
         }
         ranked.retain(|candidate| candidate.choice.instance.takes(credential));

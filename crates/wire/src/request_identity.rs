@@ -35,7 +35,8 @@ fn visit_members(
     mut visit: impl FnMut(&[u8]),
 ) {
     let body = &request.body;
-    let mut members: Vec<(Cow<'_, [u8]>, Cow<'_, [u8]>)> = request
+    type Bytes<'a> = Cow<'a, [u8]>;
+    let mut members: Vec<(Bytes<'_>, Bytes<'_>)> = request
         .object
         .named(body)
         .map(|(name, member)| (name, value_without(body, &member.value, left_out)))

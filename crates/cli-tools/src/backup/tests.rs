@@ -68,7 +68,7 @@ fn every_appliable_tool_is_as_before_after_a_reset() {
             assert_eq!(file.backup_path.as_deref().map(mode), (file.path == main).then_some(0o600));
         }
         let reset = reset(tool, &directories).unwrap().unwrap();
-        assert_eq!(reset.restored, [main.clone()], "{}", tool.id);
+        assert_eq!(reset.restored, std::slice::from_ref(&main), "{}", tool.id);
         assert_eq!(reset.removed.len(), tool.places.len() - 1, "{}", tool.id);
         assert_eq!(tree(home.path()), before, "{}", tool.id);
         assert_eq!(super::reset(tool, &directories).unwrap(), None, "{}", tool.id);

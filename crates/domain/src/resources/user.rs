@@ -54,6 +54,7 @@ impl Resource for User {
     const KIND: &'static str = "user";
     const SECRETS: &'static [&'static str] = &["password_hash"];
 
+    #[expect(clippy::misnamed_getters, reason = "documents are stored by id; the member `name` is a title")]
     fn name(&self) -> &str {
         &self.id
     }

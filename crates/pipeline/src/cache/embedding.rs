@@ -166,7 +166,7 @@ async fn ask(
         body: Bytes::from(body.to_string()),
     };
     let answer = (gateway.send_embeddings)(gateway.clone(), call).await;
-    let answer = answer.map_err(|fault| EmbeddingError::Failed(fault.message.to_string()))?;
+    let answer = answer.map_err(|fault| EmbeddingError::Failed(fault.message))?;
     let failed = |reason: &str| EmbeddingError::Failed(format!("the answer of '{selector}' {reason}"));
     let Embeddings { mut data } =
         serde_json::from_slice(&answer).map_err(|_| failed("is not a list of embeddings"))?;

@@ -255,7 +255,7 @@ fn entries(
         if cause == RemovalCause::Size {
             index.write().remove(&id);
             if let Some(storage) = &storage {
-                storage.remove(stored_entry::hex(&*id));
+                storage.remove(stored_entry::hex(&id));
             }
         }
     };

@@ -44,7 +44,7 @@ async fn entries_are_read_back_as_they_were_written() {
         let stored = row("a", "/", "m", 60, now);
         entries.put(stored.clone());
         save(entries).await;
-        assert_eq!(entries.page("local", None, 10).await.unwrap(), [stored.clone()]);
+        assert_eq!(entries.page("local", None, 10).await.unwrap(), std::slice::from_ref(&stored));
         assert_eq!(entries.page("other", None, 10).await.unwrap(), []);
         let raised = SemanticRow { min_score: 970_000, ..stored };
         entries.put(raised.clone());
