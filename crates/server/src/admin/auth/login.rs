@@ -66,10 +66,13 @@ async fn verified(app: &App, email: &str, password: Secret) -> Result<Option<Str
     let user = snapshot.identities.users.by_email(email);
     // Read for unknown users too, so that the time does not tell whether there is one.
     let id = user.map_or("user", |user| &user.grant.id);
-    let stored = app.refresher.store().collection::<User>().get_readable(id).await?;
-    let hash = stored.and_then(|stored| stored.value.password_hash.clone());
-    let matches = logins::verify(app, password, hash).await?;
-    Ok(user.filter(|_| matches).map(|user| user.grant.id.to_string()))
+    let users = app.refresher.store().collection::<User>();
+    let hash = users.get_readable(id).await?.and_then(|stored| stored.value.password_hash);
+    let matches = logins::verify(app, password, hash.clone()).await?;
+    // Read again: the password may have been changed, or the user deactivated, while it was verified.
+    let now = users.get_readable(id).await?.map(|stored| stored.value);
+    let is_current = now.is_some_and(|now| now.active && now.password_hash == hash);
+    Ok(user.filter(|_| matches && is_current).map(|user| user.grant.id.to_string()))
 }
 
 /// One answer for unknown users, wrong passwords and deactivated users.
