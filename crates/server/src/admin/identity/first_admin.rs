@@ -1,6 +1,5 @@
 //! The first administrator, from `IDENTITY_ADMIN_EMAIL` and `IDENTITY_ADMIN_PASSWORD`.
 
-use domain::ids;
 use domain::resources::Resource as _;
 use domain::resources::user::User;
 use domain::secret::Secret;
@@ -10,17 +9,19 @@ use store::{StoreError, Write as Writing};
 use super::users;
 use crate::App;
 
-/// Creates the first administrator, unless a user with this address exists: its password is then not changed.
+/// The id of the first administrator: the same at every start, so that of several replicas one creates it.
+const ID: &str = "user_first_admin";
+
+/// Creates the first administrator if there is no user at all. An existing one is not changed.
 pub async fn create_first_admin(app: &App, email: &str, password: &Secret) -> Result<(), String> {
     let email = User::normalized_email(email);
     let failed = |error: StoreError| format!("The first administrator cannot be stored: {error}");
-    let known = users::collection(app).all().await.map_err(failed)?;
-    if known.iter().any(|stored| stored.value.email == email) {
+    if !users::collection(app).all().await.map_err(failed)?.is_empty() {
         return Ok(());
     }
     let gateway = &app.gateway;
     let user = User {
-        id: ids::prefixed("user", gateway.clock.now(), &*gateway.entropy),
+        id: ID.to_owned(),
         email,
         name: String::new(),
         password_hash: Some(password::hash(password.reveal(), &*gateway.entropy)?),
@@ -31,6 +32,10 @@ pub async fn create_first_admin(app: &App, email: &str, password: &Secret) -> Re
         identities: Vec::new(),
     };
     user.validate().map_err(|fault| fault.message)?;
-    users::collection(app).put(&user, Writing::Create, "settings", None).await.map_err(failed)?;
+    match users::collection(app).put(&user, Writing::Create, "settings", None).await {
+        // Another replica was faster, or the stored user cannot be read.
+        Err(StoreError::Conflict { .. }) => {}
+        written => drop(written.map_err(failed)?),
+    }
     app.refresher.refresh().await.map_err(failed)
 }

@@ -46,6 +46,9 @@ async fn a_login_answers_with_tokens_and_a_cookie() {
         let other = domain::secret::Secret::new("another password".to_owned());
         server::create_first_admin(app.http_service.app(), ADMIN_EMAIL, &other).await.unwrap();
         assert_eq!(app.login(ADMIN_EMAIL, "another password").await.status, 401);
+        // Nor does it create a second administrator.
+        server::create_first_admin(app.http_service.app(), "second@example.com", &other).await.unwrap();
+        assert_eq!(app.login("second@example.com", "another password").await.status, 401);
     })
     .await;
 }
