@@ -196,7 +196,7 @@ declare! {
 
     /// Users and their logins. They need the capability identity.
     identity: IdentitySettings {
-        /// Email of the first administrator, who is created at the start if no user has this address.
+        /// Email of the first administrator, who is created at the start if there is no user yet.
         admin_email: Option<String> = "identity.admin_email", "IDENTITY_ADMIN_EMAIL", "", email;
         /// Password of the first administrator, 12 to 256 characters. A later change of this setting changes nothing.
         admin_password: Option<Secret> = "identity.admin_password", "IDENTITY_ADMIN_PASSWORD", "";
