@@ -118,8 +118,15 @@ impl Sessions {
         now: Timestamp,
         issue: impl Fn(&SessionRecord) -> Vec<SessionRecord> + Sync,
     ) -> Result<RefreshOutcome, StoreError> {
+        const KNOWN: &str =
+            "SELECT digest FROM sessions WHERE digest = $1 AND kind = 'refresh' AND expires_at > $2";
         self.database
             .limited(async {
+                // Anybody can send unknown tokens: they must not cost a write.
+                let hex = auth_key::digest_hex(digest);
+                if self.database.fetch(KNOWN, &[(&hex).into(), now.micros().into()]).await?.is_empty() {
+                    return Ok(RefreshOutcome::Unknown);
+                }
                 let mut open = self.database.begin().await?;
                 let outcome = exchange(&mut open, digest, now, &issue).await?;
                 open.commit().await?;

@@ -45,7 +45,9 @@ pub async fn create(
         records
     };
     let outcome = app.refresher.store().sessions().exchange(&digest, now, issue).await?;
-    app.refresher.refresh_sessions().await?;
+    if !matches!(outcome, RefreshOutcome::Unknown) {
+        app.refresher.refresh_sessions().await?;
+    }
     match (outcome, issued.into_inner()) {
         (RefreshOutcome::Exchanged(SessionRecord { owner: SessionOwner::User(id), .. }), Some(tokens)) => {
             Ok(user_session::answer(&app, &id, &tokens)?)
