@@ -1,26 +1,33 @@
-//! Limits failed logins per client address and per account.
+//! Limits failed logins per account and client address, per account and per address.
 
 use std::collections::HashMap;
+use std::hash::Hash;
 use std::net::IpAddr;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 const WINDOW: Duration = Duration::from_secs(15 * 60);
-const MOST_PER_ACCOUNT: u32 = 10;
+/// The limit of an account from one address.
+const MOST_PER_PAIR: u32 = 10;
+/// The limit of an account from all addresses: high, so that others cannot easily keep its user out.
+const MOST_PER_ACCOUNT: u32 = 100;
 const MOST_PER_ADDRESS: u32 = 50;
-/// Entries beyond which expired ones are removed. If none is expired, further addresses and accounts share one entry.
+/// Entries of each kind beyond which the oldest ones are removed.
 const MOST_ENTRIES: usize = 10_000;
+/// The share of entries that is removed at once, so that not every attempt has to search for the oldest.
+const REMOVED_SHARE: usize = 10;
+
+type Address = Option<IpAddr>;
 
 #[derive(Default)]
-pub struct LoginThrottle(Mutex<HashMap<Subject, Failures>>);
+pub struct LoginThrottle(Mutex<Counts>);
 
-#[derive(Clone, PartialEq, Eq, Hash)]
-enum Subject {
-    Account(String),
-    Address(Option<IpAddr>),
-    /// All that are beyond the limit of entries.
-    Rest,
+#[derive(Default)]
+struct Counts {
+    pairs: HashMap<(String, Address), Failures>,
+    accounts: HashMap<String, Failures>,
+    addresses: HashMap<Address, Failures>,
 }
 
 #[derive(Clone, Copy)]
@@ -29,52 +36,69 @@ struct Failures {
     since: Duration,
 }
 
+impl Failures {
+    /// The time until the next attempt is allowed, if there were too many.
+    fn left(self, most: u32, now: Duration) -> Option<Duration> {
+        let left = WINDOW.checked_sub(now.saturating_sub(self.since))?;
+        (self.count >= most && !left.is_zero()).then_some(left)
+    }
+}
+
 impl LoginThrottle {
     /// Counts an attempt as failed before it is made, or returns the time until the next one is allowed. Attempts at the
     /// same time cannot exceed the limit this way; a success is taken back by `succeeded`.
     pub fn attempt(&self, account: &str, address: Option<IpAddr>, now: Duration) -> Result<(), Duration> {
-        let mut entries = self.0.lock();
-        if entries.len() >= MOST_ENTRIES {
-            entries.retain(|_, failures| now.saturating_sub(failures.since) < WINDOW);
-        }
-        let limits = [
-            (Subject::Account(account.to_owned()), MOST_PER_ACCOUNT),
-            (Subject::Address(network(address)), MOST_PER_ADDRESS),
+        let mut counts = self.0.lock();
+        let (account, address) = (account.to_owned(), network(address));
+        let pair = (account.clone(), address);
+        let found = [
+            (counts.pairs.get(&pair), MOST_PER_PAIR),
+            (counts.accounts.get(&account), MOST_PER_ACCOUNT),
+            (counts.addresses.get(&address), MOST_PER_ADDRESS),
         ];
-        let known =
-            |entries: &HashMap<Subject, Failures>, subject: Subject| match entries.contains_key(&subject) {
-                false if entries.len() >= MOST_ENTRIES => Subject::Rest,
-                _ => subject,
-            };
-        for (subject, most) in &limits {
-            let subject = known(&entries, subject.clone());
-            if let Some(failures) = entries.get(&subject)
-                && failures.count >= *most
-                && let Some(left) = WINDOW.checked_sub(now.saturating_sub(failures.since))
-                && !left.is_zero()
-            {
-                return Err(left);
-            }
+        let left = found.into_iter().filter_map(|(failures, most)| failures?.left(most, now));
+        if let Some(left) = left.max() {
+            return Err(left);
         }
-        for (subject, _) in limits {
-            let subject = known(&entries, subject);
-            let failures = entries.entry(subject).or_insert(Failures { count: 0, since: now });
-            if now.saturating_sub(failures.since) >= WINDOW {
-                *failures = Failures { count: 0, since: now };
-            }
-            failures.count = failures.count.saturating_add(1);
-        }
+        count(&mut counts.pairs, pair, now);
+        count(&mut counts.accounts, account, now);
+        count(&mut counts.addresses, address, now);
         Ok(())
     }
 
-    /// Takes back the attempt of a login that succeeded. The failures of the account before it stay for its address.
+    /// Takes back the attempt of a login that succeeded, and forgets the failures of the account at this address. Those
+    /// of the account elsewhere and of the address stay.
     pub fn succeeded(&self, account: &str, address: Option<IpAddr>) {
-        let mut entries = self.0.lock();
-        entries.remove(&Subject::Account(account.to_owned()));
-        if let Some(failures) = entries.get_mut(&Subject::Address(network(address))) {
+        let mut counts = self.0.lock();
+        let address = network(address);
+        counts.pairs.remove(&(account.to_owned(), address));
+        if let Some(failures) = counts.accounts.get_mut(account) {
+            failures.count = failures.count.saturating_sub(1);
+        }
+        if let Some(failures) = counts.addresses.get_mut(&address) {
             failures.count = failures.count.saturating_sub(1);
         }
     }
+}
+
+/// Counts a failure, after the oldest entries have made room for a new one.
+fn count<K: Clone + Eq + Hash>(entries: &mut HashMap<K, Failures>, key: K, now: Duration) {
+    if entries.len() >= MOST_ENTRIES && !entries.contains_key(&key) {
+        let mut times: Vec<Duration> = entries.values().map(|failures| failures.since).collect();
+        let (_, last, _) = times.select_nth_unstable(MOST_ENTRIES / REMOVED_SHARE);
+        let last = *last;
+        let mut room = MOST_ENTRIES / REMOVED_SHARE;
+        entries.retain(|_, failures| {
+            let is_old = failures.since <= last && room > 0;
+            room -= usize::from(is_old);
+            !is_old
+        });
+    }
+    let failures = entries.entry(key).or_insert(Failures { count: 0, since: now });
+    if now.saturating_sub(failures.since) >= WINDOW {
+        *failures = Failures { count: 0, since: now };
+    }
+    failures.count = failures.count.saturating_add(1);
 }
 
 /// An IPv6 client usually has a whole /64.
@@ -95,15 +119,27 @@ mod tests {
     const FROM: Option<IpAddr> = Some(IpAddr::V4(std::net::Ipv4Addr::new(192, 0, 2, 1)));
 
     #[test]
-    fn an_account_is_limited_and_recovers() {
+    fn an_account_is_limited_at_each_address_and_recovers() {
         let throttle = LoginThrottle::default();
-        for _ in 0..MOST_PER_ACCOUNT {
+        for _ in 0..MOST_PER_PAIR {
             throttle.attempt("a", FROM, Duration::ZERO).unwrap();
         }
-        let left = throttle.attempt("a", None, Duration::from_secs(60)).unwrap_err();
+        let left = throttle.attempt("a", FROM, Duration::from_secs(60)).unwrap_err();
         assert_eq!(left, WINDOW - Duration::from_secs(60));
+        throttle.attempt("a", None, Duration::from_secs(60)).unwrap();
         throttle.attempt("b", FROM, Duration::from_secs(60)).unwrap();
         throttle.attempt("a", FROM, WINDOW).unwrap();
+    }
+
+    #[test]
+    fn an_account_is_limited_over_all_addresses() {
+        let throttle = LoginThrottle::default();
+        let from = |number: u32| Some(IpAddr::from(std::net::Ipv4Addr::from(number)));
+        for number in 0..MOST_PER_ACCOUNT {
+            throttle.attempt("a", from(number), Duration::ZERO).unwrap();
+        }
+        assert!(throttle.attempt("a", from(MOST_PER_ACCOUNT), Duration::ZERO).is_err());
+        throttle.attempt("b", from(MOST_PER_ACCOUNT), Duration::ZERO).unwrap();
     }
 
     #[test]
@@ -114,12 +150,25 @@ mod tests {
         }
         assert!(throttle.attempt("new", FROM, Duration::ZERO).is_err());
         let other = Some("2001:db8::1".parse().unwrap());
-        for _ in 0..MOST_PER_ACCOUNT - 1 {
+        for _ in 0..MOST_PER_PAIR {
             throttle.attempt("good", other, Duration::ZERO).unwrap();
         }
-        throttle.succeeded("good", other);
         let neighbour = Some("2001:db8::2".parse().unwrap());
+        assert!(throttle.attempt("good", neighbour, Duration::ZERO).is_err(), "one /64 is one address");
+        throttle.succeeded("good", other);
         throttle.attempt("good", neighbour, Duration::ZERO).unwrap();
         assert!(throttle.attempt("new", FROM, Duration::ZERO).is_err());
+    }
+
+    #[test]
+    fn the_oldest_entries_make_room() {
+        let throttle = LoginThrottle::default();
+        for number in 0..MOST_ENTRIES as u32 + 1 {
+            let address = Some(IpAddr::from(std::net::Ipv4Addr::from(number)));
+            throttle.attempt(&format!("u{number}"), address, Duration::from_millis(number.into())).unwrap();
+        }
+        let counts = throttle.0.lock();
+        assert_eq!(counts.accounts.len(), MOST_ENTRIES - MOST_ENTRIES / REMOVED_SHARE + 1);
+        assert!(!counts.accounts.contains_key("u0") && counts.accounts.contains_key("u9999"));
     }
 }
