@@ -82,7 +82,7 @@ impl LoginThrottle {
 }
 
 /// Counts a failure, after the oldest entries have made room for a new one.
-fn count<K: Clone + Eq + Hash>(entries: &mut HashMap<K, Failures>, key: K, now: Duration) {
+fn count<K: Eq + Hash>(entries: &mut HashMap<K, Failures>, key: K, now: Duration) {
     if entries.len() >= MOST_ENTRIES && !entries.contains_key(&key) {
         let mut times: Vec<Duration> = entries.values().map(|failures| failures.since).collect();
         let (_, last, _) = times.select_nth_unstable(MOST_ENTRIES / REMOVED_SHARE);

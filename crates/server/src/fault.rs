@@ -23,6 +23,10 @@ impl Problem {
         Self(Box::new(Inside { fault, headers, format: Format::default(), request_id: String::new() }))
     }
 
+    pub fn fault(&self) -> &Fault {
+        &self.0.fault
+    }
+
     /// Renders the fault in the given API format.
     #[must_use]
     pub fn in_dialect(mut self, format: Format, request_id: &str) -> Self {

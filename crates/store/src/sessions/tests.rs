@@ -75,10 +75,12 @@ async fn a_refresh_token_is_used_once_and_its_reuse_ends_the_family() {
         live.sort_unstable();
         assert_eq!(live, [1, 5], "the earlier access token has ended");
         // An access token or an unknown value is no refresh token.
+        let newest = sessions.newest_change().await.unwrap();
         for number in [5, 9] {
             let outcome = sessions.exchange(&[number; 32], Timestamp(32), none).await.unwrap();
             assert_eq!(outcome, RefreshOutcome::Unknown);
         }
+        assert_eq!(sessions.newest_change().await.unwrap(), newest, "nothing was written");
         let reused = sessions.exchange(&[2; 32], Timestamp(33), none).await.unwrap();
         assert_eq!(reused, RefreshOutcome::Reused { family: "a".into() });
         assert_eq!(sessions.live(Timestamp(34)).await.unwrap(), []);

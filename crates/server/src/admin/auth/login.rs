@@ -8,7 +8,8 @@ use axum::response::Response;
 use domain::fault::{self, Fault, FaultCode};
 use domain::resources::user::User;
 use domain::secret::Secret;
-use http::HeaderMap;
+use http::{HeaderMap, HeaderValue};
+use pipeline::services::webhooks::FailedLogin;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -46,18 +47,42 @@ pub async fn create(
             "Nobody can log in: set IDENTITY_ADMIN_EMAIL and IDENTITY_ADMIN_PASSWORD, or OIDC_PROVIDERS.";
         return Err(fault::feature_unavailable(message).into());
     }
+    refuse_other_sites(&headers)?;
     let email: String = User::normalized_email(&body.email).chars().take(254).collect();
     let attempt = app.logins.throttle.attempt(&email, context.client_ip, app.gateway.clock.tick());
-    attempt.map_err(|left| {
-        fault::rate_limit_exceeded("Too many failed logins. Try again later, or ask an administrator.")
-            .retry_after(left)
-    })?;
+    if let Err(left) = attempt {
+        report(&app, &context, &email, "throttled");
+        let message = "Too many failed logins. Try again later, or ask an administrator.";
+        return Err(fault::rate_limit_exceeded(message).retry_after(left).into());
+    }
     let Some(id) = verified(&app, &email, body.password).await? else {
         tracing::warn!(email, client_ip = ?context.client_ip, "login failed");
+        report(&app, &context, &email, "wrong_password");
         return Err(wrong().into());
     };
     app.logins.throttle.succeeded(&email, context.client_ip);
     user_session::open(&app, &id, &context, &headers).await
+}
+
+/// Refuses logins that pages of other sites send: they could log a browser in as their own user.
+fn refuse_other_sites(headers: &HeaderMap) -> Result<(), Fault> {
+    match headers.get("sec-fetch-site").map(HeaderValue::as_bytes) {
+        None | Some(b"same-origin" | b"none") => Ok(()),
+        Some(_) => {
+            let message = "The login was sent by a page of another site: log in on a page of the gateway.";
+            Err(Fault::new(FaultCode::InvalidApiKey, message))
+        }
+    }
+}
+
+fn report(app: &App, context: &RequestContext, email: &str, reason: &str) {
+    app.gateway.report_failed_login(&FailedLogin {
+        email: Some(email),
+        provider: None,
+        client_ip: context.client_ip.map(|address| address.to_string()),
+        reason,
+        request_id: context.request_id.as_str(),
+    });
 }
 
 /// The id of the user with this address and password.

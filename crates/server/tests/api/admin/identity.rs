@@ -118,6 +118,19 @@ async fn failed_logins_are_limited() {
 }
 
 #[tokio::test]
+async fn pages_of_other_sites_log_nobody_in() {
+    app::each_with(TestSettings::with_identity, async |app| {
+        app.admin_login().await;
+        for (site, status) in [("cross-site", 401), ("same-site", 401), ("same-origin", 200), ("none", 200)] {
+            let body = json!({"email": ADMIN_EMAIL, "password": ADMIN_PASSWORD});
+            let login = app.post("/admin/api/v1/auth/login", body).anonymous().header("sec-fetch-site", site);
+            assert_eq!(login.send().await.status, status, "{site}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn without_the_capability_logins_need_a_key_and_are_refused() {
     app::each(async |app| {
         for path in

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use domain::secret::Secret;
 use pipeline::gateway::webhook_events;
-use pipeline::services::webhooks::{ConfiguredReceiver, FailedLogin, WebhookEvent};
+use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvent};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -25,7 +25,7 @@ async fn each(events: &[WebhookEvent], statuses: &[u16], test: impl AsyncFn(&Tes
             secret: Secret::new(SECRET),
             events: events.to_vec(),
         }),
-        ..TestSettings::default()
+        ..TestSettings::with_identity()
     };
     app::each_with(settings, async |app| {
         let listener = TcpListener::from_std(listener.try_clone().unwrap()).unwrap();
@@ -87,14 +87,7 @@ async fn expiring_keys_and_failed_logins_are_reported() {
         app.key(json!({"name": "later", "expiry": "2099-01-01T00:00:00Z"})).await;
         report(app, since).await;
         report(app, since).await;
-        let failed = FailedLogin {
-            email: Some("a@example.com"),
-            provider: None,
-            client_ip: None,
-            reason: "wrong_password",
-            request_id: "r-1",
-        };
-        app.gateway.report_failed_login(&failed);
+        assert_eq!(app.login("a@example.com", "a wrong password").await.status, 401);
         let storing = webhook_events::keep_storing_events(app.gateway.clone(), app.refresher.webhooks());
         let storing = app.gateway.tasks.spawn(storing);
         for _ in 0..500 {
@@ -109,7 +102,8 @@ async fn expiring_keys_and_failed_logins_are_reported() {
         let events: Vec<Value> = received.iter().map(|request| request.json()["event"].clone()).collect();
         assert_eq!(events, ["key.expiring", "login.failed"]);
         assert_eq!(received[0].json()["data"]["id"], id);
-        assert_eq!(received[1].json()["data"]["reason"], "wrong_password");
+        let data = &received[1].json()["data"];
+        assert_eq!((&data["reason"], &data["email"]), (&json!("wrong_password"), &json!("a@example.com")));
     })
     .await;
 }

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use domain::fault::{self, Fault};
 use http::HeaderMap;
 use pipeline::call::session_cookie;
+use pipeline::services::webhooks::FailedLogin;
 
 use super::super::{cookies, user_session};
 use super::{FLOW_COOKIE, exchange, failed, find, redirect, refused};
@@ -64,13 +65,36 @@ async fn finish(
     headers: &HeaderMap,
     pairs: &Pairs,
 ) -> Result<Response, Problem> {
-    let text = |name: &str| query::text(pairs, name).filter(|value| value.len() <= LONGEST);
     let now = app.gateway.clock.now();
     let login = session_cookie::cookie(headers, FLOW_COOKIE)
         .and_then(|cookie| LoginFlow::open(cookie, &exchange::flow_key(app), now))
         .ok_or_else(|| {
             failed("The login was not started in this browser, or it took too long: start it again.")
         })?;
+    let answered = finish_at(app, context, headers, pairs, &login).await;
+    if let Err(problem) = &answered
+        && matches!(problem.fault().status, 401 | 403)
+    {
+        app.gateway.report_failed_login(&FailedLogin {
+            email: None,
+            provider: Some(&login.provider),
+            client_ip: context.client_ip.map(|address| address.to_string()),
+            reason: "refused",
+            request_id: context.request_id.as_str(),
+        });
+    }
+    answered
+}
+
+/// Finishes a login that was started in this browser.
+async fn finish_at(
+    app: &App,
+    context: &RequestContext,
+    headers: &HeaderMap,
+    pairs: &Pairs,
+    login: &LoginFlow,
+) -> Result<Response, Problem> {
+    let text = |name: &str| query::text(pairs, name).filter(|value| value.len() <= LONGEST);
     // Compared before anything is sent: a code of another login must not be used.
     if text("state") != Some(&*login.state) {
         return Err(failed("The answer belongs to another login: start it again.").into());
@@ -85,7 +109,7 @@ async fn finish(
         return Err(refused(&provider.name, &format!("it answered '{error}'")).into());
     }
     let code = text("code").ok_or_else(|| refused(&provider.name, "the answer has no code"))?;
-    let claims = exchange::claims(app, &provider, &login, code).await?;
+    let claims = exchange::claims(app, &provider, login, code).await?;
     let account = provider.account(&claims);
     let account = account.map_err(|rejection| refused(&provider.name, rejection.as_str()))?;
     let id = identity::user_of_account(app, &provider, account).await?;
