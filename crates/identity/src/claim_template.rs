@@ -45,15 +45,21 @@ impl ClaimTemplate {
         self.0.iter().map(|piece| piece.text(claims)).collect()
     }
 
-    /// The text as a path. A claim that is only a part of the template may not add segments of its own.
+    /// The text as a path. A claim that is only a part of the template may not add segments of its own. Blanks around a
+    /// segment are refused: paths do not keep them, so that two subjects would have one path.
     pub fn path(&self, claims: &Claims) -> Result<String, String> {
-        if let [Piece::Claim(_)] = self.0.as_slice() {
-            return self.text(claims);
+        let has_blanks = |text: &str| text.split('/').any(|segment| segment.trim() != segment);
+        if let [Piece::Claim(name)] = self.0.as_slice() {
+            return self
+                .text(claims)
+                .and_then(|text| if has_blanks(&text) { Err(name.clone()) } else { Ok(text) });
         }
         let segment = |piece: &Piece| {
             let text = piece.text(claims)?;
             match piece {
-                Piece::Claim(name) if text.contains('/') || matches!(&*text, "" | "." | "..") => {
+                Piece::Claim(name)
+                    if text.contains('/') || has_blanks(&text) || matches!(&*text, "" | "." | "..") =>
+                {
                     Err(name.clone())
                 }
                 _ => Ok(text),
@@ -118,6 +124,7 @@ mod tests {
     fn claims() -> Claims {
         let claims = json!({
             "sub": "alice", "email": "a@example.com", "n": 7, "empty": "", "evil": "a/../b", "up": "..",
+            "blank": " alice", "tab": "alice\t", "blank path": "/teams/ a",
             "groups": ["staff", "admins"], "realm": {"roles": ["x"]}, "https://example.com/path": "/teams/a",
         });
         claims.as_object().unwrap().clone()
@@ -142,6 +149,10 @@ mod tests {
         assert_eq!(path("{https://example.com/path}"), Ok("/teams/a".into()));
         assert_eq!(path("/staff/{evil}"), Err("evil".into()));
         assert_eq!(path("/staff/{up}"), Err("up".into()));
+        for name in ["blank", "tab"] {
+            assert_eq!(path(&format!("/staff/{{{name}}}")), Err(name.into()));
+        }
+        assert_eq!(path("{blank path}"), Err("blank path".into()));
     }
 
     #[test]
