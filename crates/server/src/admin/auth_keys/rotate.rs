@@ -62,7 +62,7 @@ pub async fn rotate(
 #[utoipa::path(post, path = "/admin/api/v1/auth-keys/me/rotate", tag = "auth-keys", operation_id = "rotate_own_key",
     request_body = RotateKey,
     responses((status = 200, description = "The key, with its new raw value", body = CreatedKey),
-        (status = 400, description = "Invalid request, or the master key"), (status = 401, description = "Unauthorized"),
+        (status = 400, description = "Invalid request, or the caller is not a managed key"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "The caller uses a previous value of the key"),
         (status = 409, description = "Too many values are valid at once, or a key of gatehouse.yaml"),
         (status = 412, description = "Changed in the meantime")),
@@ -73,8 +73,10 @@ pub async fn rotate_own(
     headers: HeaderMap,
     OptionalBody(request): OptionalBody<RotateKey>,
 ) -> Result<Response, Problem> {
-    let Some(key) = authorized.principal.key() else {
-        let message = "The caller is not a managed key. The master key is set by GATEWAY_MASTER_KEY.";
+    // A session would otherwise turn into a key, which outlives it.
+    let Principal::Key(key) = &authorized.principal else {
+        let message = "The caller did not send a managed key: rotate a key with its own value. The master key is set by \
+                       GATEWAY_MASTER_KEY.";
         return Err(Fault { param: None, ..fault::invalid_parameter("", message) }.into());
     };
     if app.refresher.is_configured(AuthKey::KIND, &key.id) {

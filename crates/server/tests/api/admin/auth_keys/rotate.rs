@@ -5,6 +5,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
+use super::super::auth::cookie;
 use super::{PATH, works};
 use crate::app::{self, TestApp};
 
@@ -180,6 +181,14 @@ async fn every_key_rotates_itself() {
             app.post(path, json!({})).key(new).send().await.expect_status(200);
         }
         app.post("/admin/api/v1/auth-keys/me/rotate", json!({})).send().await.expect_status(400);
+        // A session does not turn into its key.
+        let (_, key) = app.key(json!({"name": "of a session"})).await;
+        let opened =
+            app.post("/admin/api/v1/auth/session", json!({})).key(&key).send().await.expect_status(200);
+        let session = format!("gatehouse_session={}", cookie(&opened));
+        let rotated = app.post("/admin/api/v1/auth-keys/me/rotate", json!({})).anonymous();
+        let rotated = rotated.header("cookie", &session).header("sec-fetch-site", "same-origin");
+        rotated.send().await.expect_status(400);
         app.post("/admin/api/v1/auth-keys/me/rotate", json!({})).anonymous().send().await.expect_status(401);
     })
     .await;
