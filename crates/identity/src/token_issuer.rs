@@ -164,7 +164,9 @@ impl TokenIssuer {
 
     fn tenant(&self, claims: &Claims) -> Result<Option<Arc<str>>, TokenRejection> {
         let Some(template) = &self.claims.tenant_id else { return Ok(None) };
-        template.text(claims).map(|text| Some(text.into())).map_err(|_| TokenRejection::ClaimMissing)
+        let tenant = template.text(claims).map_err(|_| TokenRejection::ClaimMissing)?;
+        auth_key::tenant_fits(&tenant).map_err(|_| TokenRejection::ClaimMissing)?;
+        Ok(Some(tenant.into()))
     }
 }
 

@@ -238,7 +238,7 @@ impl AuthKey {
 }
 
 /// Validates a tenant id. It is part of database keys, in which `|` is the separator.
-fn tenant_fits(tenant: &str) -> Result<(), Fault> {
+pub fn tenant_fits(tenant: &str) -> Result<(), Fault> {
     let plain = !tenant.chars().any(|character| character == '|' || character.is_control());
     if plain && (1..=200).contains(&tenant.len()) {
         return Ok(());

@@ -297,6 +297,11 @@ fn rules_map_claims_to_rights() {
         some.remove(missing);
         assert_eq!(issuer.grant(&some, [1; 32]).unwrap_err(), TokenRejection::ClaimMissing, "{missing}");
     }
+    for evil in ["a|b", "a\nb", &"x".repeat(201)] {
+        let mut some = all.as_object().unwrap().clone();
+        some.insert("org".into(), json!(evil));
+        assert_eq!(issuer.grant(&some, [1; 32]).unwrap_err(), TokenRejection::ClaimMissing, "{evil}");
+    }
     for evil in ["../root", "a/b", "a:b", ".."] {
         let mut some = all.as_object().unwrap().clone();
         some.insert("email".into(), json!(evil));

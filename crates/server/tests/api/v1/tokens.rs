@@ -195,3 +195,21 @@ async fn revoked_tokens_are_refused_at_once() {
     )
     .await;
 }
+
+#[tokio::test]
+async fn a_token_of_an_unknown_tenant_is_refused() {
+    let issuer = TestIssuer::start();
+    app::each_with(
+        || issuer.settings(json!({"claims": {"tenant_id": "{org}"}})),
+        async |app| {
+            let mut claims = issuer.claims("alice", now(&app));
+            claims["org"] = json!("acme");
+            let token = issuer.sign(&claims);
+            let refused = app.chat("openai/text").key(&token).refusal().await;
+            assert_eq!((refused.0, &*refused.1), (403, "tenant_suspended"));
+            app.post("/admin/api/v1/tenants", json!({"slug": "acme"})).send().await.expect_status(201);
+            app.chat("openai/text").key(&token).send().await.expect_status(200);
+        },
+    )
+    .await;
+}
