@@ -18,6 +18,8 @@ struct SigningKey {
     id: Option<String>,
     algorithms: Vec<Algorithm>,
     key: DecodingKey,
+    /// The key as the issuer wrote it.
+    document: Value,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +44,12 @@ impl KeySet {
         self.keys.is_empty()
     }
 
+    /// Whether a key of an earlier set is missing.
+    pub fn lacks_key_of(&self, earlier: &Self) -> bool {
+        let has = |key: &SigningKey| self.keys.iter().any(|own| own.document == key.document);
+        !earlier.keys.iter().all(has)
+    }
+
     /// The key for a token: the one with its id, or the only one that fits if the token names none.
     pub fn find(&self, id: Option<&str>, algorithm: Algorithm) -> Option<&DecodingKey> {
         let fits = |key: &&SigningKey| key.algorithms.contains(&algorithm);
@@ -59,7 +67,7 @@ impl KeySet {
 }
 
 fn signing_key(value: Value) -> Option<SigningKey> {
-    let jwk: Jwk = serde_json::from_value(value).ok()?;
+    let jwk: Jwk = serde_json::from_value(value.clone()).ok()?;
     if jwk.common.public_key_use.as_ref().is_some_and(|purpose| *purpose != PublicKeyUse::Signature) {
         return None;
     }
@@ -68,7 +76,7 @@ fn signing_key(value: Value) -> Option<SigningKey> {
         algorithms.retain(|algorithm| named(*algorithm) == Some(*declared));
     }
     let key = DecodingKey::from_jwk(&jwk).ok()?;
-    (!algorithms.is_empty()).then_some(SigningKey { id: jwk.common.key_id, algorithms, key })
+    (!algorithms.is_empty()).then_some(SigningKey { id: jwk.common.key_id, algorithms, key, document: value })
 }
 
 /// The algorithms that a key can verify: a key is never used with those of another family.

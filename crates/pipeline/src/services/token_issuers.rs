@@ -3,6 +3,7 @@
 mod fetch;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -19,18 +20,30 @@ const MOST_VERIFIED: u64 = 100_000;
 const FETCH_INTERVAL: Duration = Duration::from_secs(10);
 /// The time after which keys are requested again without a reason.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(300);
+/// The time for which keys stay in force while they cannot be requested.
+const LONGEST_USE: Duration = Duration::from_secs(24 * 3600);
 
 /// The configured issuers. Their state is shared by all snapshots.
 pub struct TokenIssuers {
     issuers: Vec<IssuerState>,
-    verified: moka::sync::Cache<[u8; 32], Arc<TokenFacts>, foldhash::fast::RandomState>,
+    /// With the generation of the keys that a token was verified with.
+    verified: moka::sync::Cache<[u8; 32], (u64, Arc<TokenFacts>), foldhash::fast::RandomState>,
+    /// Changes when an issuer withdraws a key: what was verified before must be verified again.
+    generation: AtomicU64,
 }
 
 struct IssuerState {
     rules: TokenIssuer,
     keys: ArcSwap<KeySet>,
-    /// The time of the last request for keys. Held during a request, so that others wait for its result.
-    fetched: tokio::sync::Mutex<Option<Duration>>,
+    /// Held during a request for keys, so that others wait for its result.
+    fetched: tokio::sync::Mutex<Fetched>,
+}
+
+/// The times of requests for keys.
+#[derive(Default)]
+struct Fetched {
+    last: Option<Duration>,
+    last_success: Option<Duration>,
 }
 
 impl Default for TokenIssuers {
@@ -45,7 +58,7 @@ impl TokenIssuers {
         let verified = moka::sync::Cache::builder()
             .max_capacity(MOST_VERIFIED)
             .build_with_hasher(foldhash::fast::RandomState::default());
-        Self { issuers: issuers.into_iter().map(state).collect(), verified }
+        Self { issuers: issuers.into_iter().map(state).collect(), verified, generation: AtomicU64::new(0) }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -64,11 +77,13 @@ impl TokenIssuers {
         digest: &[u8; 32],
         now: Timestamp,
     ) -> Result<Arc<TokenFacts>, TokenRejection> {
+        // Read before the keys: a token that is verified with withdrawn keys meanwhile counts as one of before.
+        let generation = self.generation.load(Ordering::Acquire);
         let known = match self.verified.get(digest) {
-            Some(known) => known,
-            None => {
+            Some((verified_in, known)) if verified_in == generation => known,
+            _ => {
                 let facts = Arc::new(self.verify_signature(token, digest, now)?);
-                self.verified.insert(*digest, facts.clone());
+                self.verified.insert(*digest, (generation, facts.clone()));
                 facts
             }
         };
@@ -102,7 +117,7 @@ impl TokenIssuers {
     /// request in progress.
     pub async fn learn_keys(&self, token: &str, egress: &Egress, now: Duration) {
         if let Ok(issuer) = self.issuer_of(token) {
-            issuer.refresh(egress, now, FETCH_INTERVAL).await;
+            self.refresh(issuer, egress, now, FETCH_INTERVAL).await;
         }
     }
 
@@ -110,37 +125,58 @@ impl TokenIssuers {
     pub async fn refresh_keys(&self, egress: &Egress, now: Duration) {
         for issuer in &self.issuers {
             let interval = if issuer.keys.load().is_empty() { FETCH_INTERVAL } else { REFRESH_INTERVAL };
-            issuer.refresh(egress, now, interval).await;
+            self.refresh(issuer, egress, now, interval).await;
+        }
+    }
+
+    async fn refresh(&self, issuer: &IssuerState, egress: &Egress, now: Duration, interval: Duration) {
+        if issuer.refresh(egress, now, interval).await {
+            self.generation.fetch_add(1, Ordering::Release);
         }
     }
 }
 
 impl IssuerState {
-    async fn refresh(&self, egress: &Egress, now: Duration, interval: Duration) {
+    /// Requests the keys, unless that was done within the interval. Returns true if known ones were withdrawn.
+    async fn refresh(&self, egress: &Egress, now: Duration, interval: Duration) -> bool {
         let mut fetched = self.fetched.lock().await;
-        if fetched.is_some_and(|at| now.saturating_sub(at) < interval) {
-            return;
+        if fetched.last.is_some_and(|at| now.saturating_sub(at) < interval) {
+            return false;
         }
-        *fetched = Some(now);
+        fetched.last = Some(now);
         let issuer = &*self.rules.issuer;
         match fetch::keys(egress, &self.rules).await {
-            Ok(keys) if keys.is_empty() => {
-                tracing::warn!(
-                    issuer,
-                    "key set of a token issuer has no usable key, the known keys stay in force"
-                );
-            }
             Ok(keys) => {
-                tracing::debug!(issuer, keys = keys.len(), "keys of a token issuer read");
-                self.keys.store(Arc::new(keys));
+                fetched.last_success = Some(now);
+                match keys.len() {
+                    0 => tracing::warn!(issuer, "key set of a token issuer has no usable key"),
+                    keys => tracing::debug!(issuer, keys, "keys of a token issuer read"),
+                }
+                self.replace(keys)
             }
-            Err(reason) => {
+            Err(reason) if fetched.last_success.is_some_and(|at| now.saturating_sub(at) < LONGEST_USE) => {
                 tracing::warn!(
                     issuer,
                     reason,
                     "keys of a token issuer cannot be read, the known keys stay in force"
                 );
+                false
+            }
+            Err(reason) => {
+                tracing::warn!(
+                    issuer,
+                    reason,
+                    "keys of a token issuer cannot be read, its tokens are refused"
+                );
+                self.replace(KeySet::default())
             }
         }
+    }
+
+    /// Returns true if known keys are missing in the new set.
+    fn replace(&self, keys: KeySet) -> bool {
+        let is_withdrawn = keys.lacks_key_of(&self.keys.load());
+        self.keys.store(Arc::new(keys));
+        is_withdrawn
     }
 }

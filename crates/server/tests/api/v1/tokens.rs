@@ -115,7 +115,8 @@ async fn a_new_key_of_the_issuer_is_learnt() {
         || issuer.settings(json!({})),
         async |app| {
             issuer.rotate("first");
-            app.chat("openai/text").key(&issuer.token("alice", now(&app))).send().await.expect_status(200);
+            let old = issuer.token("alice", now(&app));
+            app.chat("openai/text").key(&old).send().await.expect_status(200);
             issuer.rotate("second");
             let token = issuer.token("alice", now(&app));
             let before = issuer.requests().len();
@@ -123,6 +124,7 @@ async fn a_new_key_of_the_issuer_is_learnt() {
             assert_eq!(issuer.requests().len(), before);
             app.clock.pass(Duration::from_secs(11));
             app.chat("openai/text").key(&token).send().await.expect_status(200);
+            assert_eq!(app.chat("openai/text").key(&old).send().await.status, 401, "its key was withdrawn");
         },
     )
     .await;
