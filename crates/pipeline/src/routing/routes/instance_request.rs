@@ -29,20 +29,29 @@ pub enum Accept {
     Stream,
 }
 
-/// The headers of all requests to an instance, with its credentials.
+/// The headers of all requests to an instance: with its credentials, and for calls with the client's own credential
+/// without them and without configured headers, which may hold credentials too.
 pub(super) struct InstanceHeaders {
     document: Headers,
     stream: Headers,
+    client_document: Headers,
+    client_stream: Headers,
 }
 
 impl InstanceHeaders {
     pub(super) fn new(provider: &Provider, vendor: &Vendor) -> Self {
-        let accepting = |media_type: &'static str| {
+        let accepting = |provider: Option<&Provider>, media_type: &'static str| {
             let mut headers = headers(provider, vendor);
             headers.insert(http::header::ACCEPT, HeaderValue::from_static(media_type));
             Headers::from(headers)
         };
-        Self { document: accepting("application/json"), stream: accepting(vendor.framing.media_type()) }
+        let (document, stream) = ("application/json", vendor.framing.media_type());
+        Self {
+            document: accepting(Some(provider), document),
+            stream: accepting(Some(provider), stream),
+            client_document: accepting(None, document),
+            client_stream: accepting(None, stream),
+        }
     }
 }
 
@@ -51,9 +60,11 @@ impl InstanceConfig {
     /// credentials are headers that are the same for every request; one that depends on the request, or expires, would
     /// be computed here.
     pub fn outbound(&self, request: InstanceRequest, edit: impl FnOnce(Headers) -> Headers) -> Outbound {
-        let headers = match request.accept {
-            Accept::Document => &self.headers.document,
-            Accept::Stream => &self.headers.stream,
+        let headers = match (request.accept, &request.client_credential) {
+            (Accept::Document, None) => &self.headers.document,
+            (Accept::Stream, None) => &self.headers.stream,
+            (Accept::Document, Some(_)) => &self.headers.client_document,
+            (Accept::Stream, Some(_)) => &self.headers.client_stream,
         };
         let headers = match &request.client_credential {
             None => headers.clone(),
@@ -73,7 +84,8 @@ impl InstanceConfig {
     }
 }
 
-fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
+/// The headers of a vendor, with those and the credentials of an instance.
+fn headers(provider: Option<&Provider>, vendor: &Vendor) -> HeaderMap {
     let mut headers = HeaderMap::new();
     headers.insert(http::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(http::header::ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -82,8 +94,9 @@ fn headers(provider: &Provider, vendor: &Vendor) -> HeaderMap {
         HeaderValue::from_static(concat!("gatehouse/", env!("CARGO_PKG_VERSION"))),
     );
     let fixed = vendor.headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-    let own = provider.headers.iter().map(|(name, value)| (name.clone(), value.clone()));
-    let key = provider.api_key.as_ref();
+    let own = provider.into_iter().flat_map(|provider| &provider.headers);
+    let own = own.map(|(name, value)| (name.clone(), value.clone()));
+    let key = provider.and_then(|provider| provider.api_key.as_ref());
     let credentials = key.and_then(|key| vendor.credentials.header(key.reveal()));
     let credentials = credentials.map(|(name, value)| (name.to_owned(), value));
     for (name, value) in fixed.chain(own).chain(credentials) {

@@ -121,6 +121,28 @@ async fn other_targets_and_routes_use_the_gateways_credential() {
     .await;
 }
 
+/// Configured headers may hold credentials of the gateway.
+#[tokio::test]
+async fn configured_headers_are_not_sent_with_the_clients_credential() {
+    let local = || TestSettings { allow_private: true, loopback_listener: true, ..settings() };
+    app::each_with(local, async |app| {
+        let body = json!({
+            "name": "second", "type": "anthropic", "base_url": app.upstream.base_url(), "api_key": UPSTREAM_KEY,
+            "headers": {"x-account-token": "of-the-gateway"}, "models": ["claude-sonnet-4-5"],
+        });
+        app.post("/admin/api/v1/providers", body).send().await.expect_status(201);
+        let model = "second/claude-sonnet-4-5";
+        app.post("/v1/messages", question(model)).send().await.expect_status(200);
+        let seen = app.upstream.requests().pop().unwrap();
+        assert_eq!(seen.header("x-account-token"), Some("of-the-gateway"));
+        with_own(&app, "/v1/messages", app::MASTER, question(model)).send().await.expect_status(200);
+        let seen = app.upstream.requests().pop().unwrap();
+        assert_eq!((seen.header("x-account-token"), seen.header("x-api-key")), (None, None));
+        assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"), "headers of the vendor stay");
+    })
+    .await;
+}
+
 /// The address of an instance does not make it a receiver of clients' credentials.
 #[tokio::test]
 async fn a_credential_stays_with_the_vendors_own_address() {
