@@ -298,7 +298,12 @@ impl Ticket {
 
     fn fail(&mut self, fault: &Fault) {
         let snapshot = self.gateway().snapshot();
-        let message = snapshot.routes.scrubber.clean(&fault.message, self.audit.credential()).into_owned();
+        let mut message =
+            snapshot.routes.scrubber.clean(&fault.message, self.audit.credential()).into_owned();
+        let deployment = self.receipt.deployment();
+        if let Some(credential) = deployment.and_then(|deployment| deployment.client_credential.as_ref()) {
+            message = credential.hide_in(message);
+        }
         self.receipt.edit(|receipt| {
             receipt.status = fault.status;
             receipt.error_type = Some(fault.kind.as_str().to_owned());

@@ -18,6 +18,9 @@ const CREDENTIALS: [HeaderName; 4] = [
     HeaderName::from_static("x-goog-api-key"),
 ];
 
+/// Shorter values are not masked: they would hide words of any text.
+const SHORTEST_SECRET: usize = 8;
+
 /// The client's own credential, and the providers that it may be sent to.
 pub struct ClientCredential {
     headers: Vec<(HeaderName, HeaderValue)>,
@@ -76,7 +79,8 @@ impl ClientCredential {
 
     /// The error for a provider's answer. A rejected credential is the client's matter, who gets the provider's own
     /// status: agents refresh their token after a 401.
-    pub fn relay(&self, fault: Fault) -> Fault {
+    pub fn relay(&self, mut fault: Fault) -> Fault {
+        fault.message = self.hide_in(fault.message);
         if !fault.is_upstream_auth_failure() {
             return fault;
         }
@@ -86,6 +90,13 @@ impl ClientCredential {
             _ => (401, FaultKind::Authentication),
         };
         Fault { status, kind, message, ..fault }.retry_scope(RetryScope::Never).blame(Blame::Client)
+    }
+
+    /// The text without the credential, which providers may repeat in errors.
+    pub fn hide_in(&self, text: String) -> String {
+        let found = self.secrets().filter(|secret| secret.len() >= SHORTEST_SECRET);
+        found
+            .fold(text, |text, secret| if text.contains(secret) { text.replace(secret, "***") } else { text })
     }
 
     /// The values to mask in records, without the scheme.
@@ -128,6 +139,14 @@ mod tests {
             upstream,
             headers(&[("accept", "x"), ("authorization", "Bearer own"), ("x-api-key", "own-2")])
         );
+    }
+
+    #[test]
+    fn it_is_hidden_in_errors() {
+        let mut given = headers(&[("x-gateway-key", "gh-1"), ("authorization", "Bearer own-credential")]);
+        let credential = ClientCredential::take(&mut given, &["anthropic".to_owned()]).unwrap();
+        let fault = domain::fault::invalid_parameter("x", "The key own-credential is wrong.");
+        assert_eq!(credential.relay(fault).message, "The key *** is wrong.");
     }
 
     #[test]
