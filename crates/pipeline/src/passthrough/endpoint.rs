@@ -1,6 +1,8 @@
 //! The path below the provider's base URL: decoded once, validated and encoded again, so that it cannot escape the
 //! base.
 
+use std::borrow::Cow;
+
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use http::Method;
@@ -64,6 +66,8 @@ impl Endpoint {
             path_and_query.push('?');
             path_and_query.push_str(&query);
         }
+        let canonical: Vec<Cow<'_, str>> = segments.iter().map(|segment| canonical(segment)).collect();
+        let segments: Vec<&str> = canonical.iter().map(|segment| &**segment).collect();
         // Many servers ignore a trailing slash.
         let segments = segments.strip_suffix(&[""]).unwrap_or(&segments);
         let (model, made, is_free) = (model(segments), Purpose::of(segments), is_free(segments));
@@ -174,7 +178,7 @@ fn check(segments: &[&str]) -> Result<(), Fault> {
             return Err(refused("The path must stay below the provider's base URL."));
         }
         let last = index > 0 && index + 1 == segments.len();
-        if segment.is_empty() && !last {
+        if name.is_empty() && !last {
             return Err(refused("The path must be relative, without empty segments."));
         }
     }
@@ -208,8 +212,65 @@ fn assert_below(base_path: &str, path: &str) -> Result<(), Fault> {
     if below { Ok(()) } else { Err(refused("The path must stay below the provider's base URL.")) }
 }
 
-/// The model named by `models/{m}:verb`, `models/{m}` or `deployments/{m}/…`.
+/// The names and verbs that decide about a call, besides [`COLLECTIONS`].
+const NAMES: [&str; 32] = [
+    "chat",
+    "messages",
+    "embeddings",
+    "rerank",
+    "images",
+    "generations",
+    "edits",
+    "variations",
+    "models",
+    "deployments",
+    "tunedModels",
+    "endpoints",
+    "items",
+    "complete",
+    "input_tokens",
+    "compact",
+    "search",
+    "count_tokens",
+    "tokenize",
+    "detokenize",
+    "moderations",
+    "cancel",
+    "finetuned-models",
+    "embed-jobs",
+    "generateContent",
+    "streamGenerateContent",
+    "embedContent",
+    "batchEmbedContents",
+    "countTokens",
+    "batchGenerateContent",
+    "asyncBatchEmbedContent",
+    "predictLongRunning",
+];
+
+/// A segment as this module compares it: without `;` parameters, and with its known names in their usual spelling. Some
+/// servers ignore both.
+fn canonical(segment: &str) -> Cow<'_, str> {
+    let segment = segment.split(';').next().unwrap_or_default();
+    let known =
+        |text: &str| NAMES.iter().chain(&COLLECTIONS).copied().find(|name| name.eq_ignore_ascii_case(text));
+    if let Some(name) = known(segment) {
+        return Cow::Borrowed(name);
+    }
+    match segment.rsplit_once(':').and_then(|(name, verb)| Some((name, known(verb)?))) {
+        Some((name, verb)) => Cow::Owned(format!("{name}:{verb}")),
+        None => Cow::Borrowed(segment),
+    }
+}
+
+/// The model named by `models/{m}:verb`, `models/{m}`, `deployments/{m}/…`, `tunedModels/{m}:verb` or
+/// `endpoints/{m}:verb`.
 fn model(segments: &[&str]) -> Option<String> {
+    if let [.., "tunedModels" | "endpoints", named] = segments
+        && let Some((name, _)) = named.rsplit_once(':')
+    {
+        return (!name.is_empty()).then(|| name.chars().take(300).collect());
+    }
     let at = segments.iter().position(|segment| matches!(*segment, "models" | "deployments"))?;
     let named = segments.get(at + 1)?;
     let verb = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphabetic());
@@ -234,12 +295,9 @@ impl Purpose {
     }
 }
 
-/// The verb of `models/{model}:verb`.
+/// The verb of `models/{model}:verb`, and of such paths below other collections of models.
 fn verb<'a>(segments: &[&'a str]) -> Option<&'a str> {
-    match segments {
-        [.., "models", named] => named.rsplit_once(':').map(|(_, verb)| verb),
-        _ => None,
-    }
+    segments.last()?.rsplit_once(':').map(|(_, verb)| verb)
 }
 
 /// The kind of call whose bodies have a known shape. The endpoints of all API formats have different names, so that the

@@ -63,6 +63,7 @@ fn path_traversal_is_refused() {
         "https://evil.example/x",
         "https%3A%2F%2Fevil.example%2Fx",
         "a//b",
+        "a/;x/b",
         "a%00b",
         "a%0d%0aHost:%20evil",
         "a%7Fb",
@@ -108,6 +109,11 @@ fn models_and_inference_are_seen_in_the_path() {
         ("openai/deployments/my-gpt/chat/completions", Some("my-gpt"), true),
         ("models", None, false),
         ("files/models", None, false),
+        ("tunedModels/my-g:generateContent", Some("my-g"), true),
+        ("projects/p/locations/l/endpoints/42:streamGenerateContent", Some("42"), true),
+        ("projects/p/locations/l/endpoints/openapi/chat/completions", None, true),
+        ("Models/Gemini:GENERATECONTENT", Some("Gemini"), true),
+        ("Chat/Completions;v=1", None, true),
     ] {
         let endpoint = Endpoint::parse(raw, "/v1", None, true).unwrap();
         assert_eq!(
@@ -137,6 +143,10 @@ fn shapes_are_known_by_the_endpoint() {
         ("v1beta/models/g:batchEmbedContents", Some(Surface::EmbedContent { batch: true })),
         ("v1/embeddings", Some(Surface::Embeddings)),
         ("v1/files", None),
+        ("v1/CHAT/Completions", chat),
+        ("v1/chat;a=b/completions;c", chat),
+        ("v1beta/tunedModels/g:generateContent", gemini),
+        ("projects/p/endpoints/1:streamgeneratecontent", gemini),
     ] {
         assert_eq!(Endpoint::parse(raw, "/v1", None, true).unwrap().surface, expected, "{raw}");
     }
