@@ -207,7 +207,7 @@ impl Change {
     async fn write(&self, open: &mut Writing) -> Result<bool, StoreError> {
         const UPDATE: &str = "UPDATE usage SET input_cost = $1, output_cost = $2, cost_source = $3, detail = $4, \
              prompt_cache_savings = $10 WHERE at = $5 AND id = $6 AND cost_source = $7 AND input_cost IS NOT DISTINCT FROM $8 \
-             AND output_cost IS NOT DISTINCT FROM $9";
+             AND output_cost IS NOT DISTINCT FROM $9 AND prompt_cache_savings IS NOT DISTINCT FROM $11";
         let half = |cost: Option<[i64; 2]>, index: usize| Value::from(cost.map(|cost| cost[index]));
         let before = self.entry.cost;
         let values = [
@@ -221,6 +221,7 @@ impl Change {
             half(before, 0),
             half(before, 1),
             self.savings.into(),
+            self.entry.savings.into(),
         ];
         Ok(open.execute(UPDATE, &values).await? == 1)
     }
