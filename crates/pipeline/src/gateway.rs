@@ -7,6 +7,7 @@ pub mod webhook_events;
 use std::net::IpAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -52,6 +53,8 @@ pub struct EmbeddingsCall {
     pub endpoint: &'static str,
     pub surface: Surface,
     pub body: Bytes,
+    /// The time for all attempts together.
+    pub timeout: Duration,
 }
 
 /// Sends a call of embeddings; the result is the body of its answer.

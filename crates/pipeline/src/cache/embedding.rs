@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use domain::call::Surface;
+use domain::fault::FaultKind;
 use http::{HeaderMap, HeaderName, HeaderValue, header};
 use semantic_cache::eligibility::MAX_WORD_PIECES;
 use serde::Deserialize;
@@ -85,6 +86,7 @@ pub async fn embed(
             Ok(vectors)
         }
         Err(EmbeddingError::TooLong) => Err(MissReason::TooLong),
+        Err(EmbeddingError::CallerRefused) => Err(MissReason::EmbedderFailed),
         Err(EmbeddingError::Failed(reason)) => {
             if cache.failure().is_none() {
                 tracing::warn!(reason, "embedder of the semantic cache failed");
@@ -108,6 +110,8 @@ pub async fn embed_prompt(
 
 enum EmbeddingError {
     TooLong,
+    /// The caller may not use the embedder, or not now. That is no failure for others.
+    CallerRefused,
     Failed(String),
 }
 
@@ -164,9 +168,17 @@ async fn ask(
         endpoint: ENDPOINT,
         surface: Surface::Embeddings,
         body: Bytes::from(body.to_string()),
+        timeout: LIMIT,
     };
     let answer = (gateway.send_embeddings)(gateway.clone(), call).await;
-    let answer = answer.map_err(|fault| EmbeddingError::Failed(fault.message))?;
+    let answer = answer.map_err(|fault| match fault.kind {
+        FaultKind::Authentication | FaultKind::Authorization | FaultKind::RateLimit
+            if fault.upstream_status.is_none() =>
+        {
+            EmbeddingError::CallerRefused
+        }
+        _ => EmbeddingError::Failed(fault.message.to_string()),
+    })?;
     let failed = |reason: &str| EmbeddingError::Failed(format!("the answer of '{selector}' {reason}"));
     let Embeddings { mut data } =
         serde_json::from_slice(&answer).map_err(|_| failed("is not a list of embeddings"))?;

@@ -443,7 +443,9 @@ async fn a_missing_embedder_is_reported_and_calls_are_sent() {
 async fn the_embeddings_of_a_provider_are_calls_of_the_caller() {
     let settings = || TestSettings { embedder: Embedder::Provider("openai/text".into()), ..serving() };
     app::each_with(settings, async |app| {
-        let (id, key) = app.key(json!({"name": "k", "user_path": "/team"})).await;
+        // The call of the embedder is not counted as a second request.
+        let limits = json!({"requests_per_minute": 1});
+        let (id, key) = app.key(json!({"name": "k", "user_path": "/team", "rate_limits": limits})).await;
         ask(&app, QUESTION).key(&key).send().await.expect_status(200);
         let rows = app.receipts(2).await;
         let embedding = rows.iter().find(|row| row["endpoint"] == "/v1/embeddings").unwrap();
