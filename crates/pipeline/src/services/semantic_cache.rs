@@ -35,10 +35,9 @@ const ENTRY_OVERHEAD: usize = 768;
 const PAGE: i64 = 200;
 /// Most embeddings that are computed at the same time.
 const MOST_SLOTS: usize = 4;
-/// How far the lowest score of an entry is raised above the score at which it was wrong.
+/// How far the lowest score of an entry is raised above the score at which it was wrong. Above 1, only the same text is a
+/// hit.
 const RAISE: f32 = 0.01;
-/// The highest value of that. The same text has a score of nearly 1, and stays a hit.
-const HIGHEST_MIN_SCORE: f32 = 0.995;
 
 /// Bounds of the cache.
 #[derive(Clone, Copy, Debug)]
@@ -97,7 +96,12 @@ impl SemanticCache {
 
     /// Finds the answer to a similar request.
     pub fn search(&self, query: &SemanticQuery<'_>, now: Duration) -> SemanticMatch {
-        let found = self.index.read().search(query.partition, query.vector, CANDIDATES, now);
+        let mut found = self.index.read().search(query.partition, query.vector, CANDIDATES, now);
+        // The answer to the same text comes first, however similar others are.
+        let same = entry_id(query.partition, query.prompt);
+        if let Some(position) = found.iter().position(|found| found.id == same) {
+            found[..=position].rotate_right(1);
+        }
         let candidates = found.into_iter().filter_map(|found| {
             let entry = self.entries.get(&found.id)?;
             let is_current = entry.partition == *query.partition && now < entry.cached.expires_at;
@@ -130,6 +134,19 @@ impl SemanticCache {
         // Before it is added: an entry that is too large is removed again.
         self.store(&entry, now, at);
         self.add(Arc::new(entry), now);
+        self.remove_if_purged(&id, generation);
+    }
+
+    /// Removes an entry that was added while entries were purged: the purge may not have seen it.
+    fn remove_if_purged(&self, id: &EntryId, generation: u64) {
+        if generation == self.generation() {
+            return;
+        }
+        self.entries.invalidate(id);
+        self.index.write().remove(id);
+        if let Some(storage) = &self.storage {
+            storage.remove(stored_entry::hex(id));
+        }
     }
 
     fn add(&self, entry: Arc<SemanticEntry>, now: Duration) {
@@ -151,12 +168,14 @@ impl SemanticCache {
 
     /// Raises the lowest score of an entry whose answer was wrong at this score.
     pub fn raise_min_score(&self, entry: &SemanticEntry, score: f64, (now, at): (Duration, Timestamp)) {
-        let min_score = (score as f32 + RAISE).min(HIGHEST_MIN_SCORE).max(entry.min_score);
+        let min_score = (score as f32 + RAISE).max(entry.min_score);
+        let generation = self.generation();
         let Some(current) = self.entries.get(&entry.id) else { return };
         let raised = Arc::new(SemanticEntry { min_score, ..(*current).clone() });
         self.index.write().raise_min_score(&entry.id, min_score);
         self.entries.insert(entry.id, raised.clone());
         self.store(&raised, now, at);
+        self.remove_if_purged(&entry.id, generation);
     }
 
     fn store(&self, entry: &SemanticEntry, now: Duration, at: Timestamp) {
@@ -180,7 +199,9 @@ impl SemanticCache {
             for entry in page.into_iter().filter_map(|row| stored_entry::read(row, now, at)) {
                 // Calls have been answered meanwhile, and their answers are newer.
                 if generation == self.generation() && !self.entries.contains_key(&entry.id) {
+                    let id = entry.id;
                     self.add(Arc::new(entry), now);
+                    self.remove_if_purged(&id, generation);
                     loaded += 1;
                 }
             }

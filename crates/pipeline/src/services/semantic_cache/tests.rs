@@ -132,6 +132,21 @@ fn a_wrong_answer_needs_more_similarity() {
 }
 
 #[test]
+fn the_same_text_comes_before_an_equally_similar_one() {
+    let cache = cache(100);
+    let (other, same) = ("miles to km convert 5", "convert 5 km to miles");
+    insert(&cache, HERE, other);
+    insert(&cache, HERE, same);
+    let found = search(&cache, HERE, same, 0.0);
+    let SemanticOutcome::Hit(entry) = &found.outcome else { panic!("{found:?}") };
+    assert_eq!(entry.prompt, same);
+    // An answer that was wrong at the highest score is one to the same text only.
+    cache.raise_min_score(entry, 1.0, TIMES);
+    assert!(cache.entries.get(&entry.id).unwrap().min_score > 1.0);
+    assert_eq!(outcome(&cache, HERE, same), "hit");
+}
+
+#[test]
 fn the_least_recently_used_entries_are_displaced() {
     let cache = cache(10);
     for number in 0..40_u8 {
