@@ -23,10 +23,13 @@ struct FileStamp {
     modified: Option<SystemTime>,
 }
 
+/// The classifier of a file, or the reason why it cannot be loaded.
+type Loaded = Result<Arc<InjectionClassifier>, String>;
+
 /// The classifier and the scores of recent texts. Without a directory there is none.
 pub struct InjectionScorer {
     directory: Option<ModelDirectory>,
-    loaded: Mutex<Option<(FileStamp, Arc<InjectionClassifier>)>>,
+    loaded: Mutex<Option<(FileStamp, Loaded)>>,
     scores: Cache<[u8; 32], f32>,
 }
 
@@ -63,25 +66,29 @@ impl InjectionScorer {
         Ok(score)
     }
 
-    /// The classifier in a file, loaded again if the file has changed. Others wait while it is loaded.
+    /// The classifier in a file, loaded again if the file has changed, also after a failure. Others wait while it is
+    /// loaded.
     fn classifier(&self, file: &Path) -> Result<(FileStamp, Arc<InjectionClassifier>), String> {
         let failed = |error: &dyn std::fmt::Display| format!("the classifier cannot be loaded: {error}");
         let metadata = fs::metadata(file).map_err(|error| failed(&error))?;
         let stamp = FileStamp { bytes: metadata.len(), modified: metadata.modified().ok() };
         let mut loaded = self.loaded.lock();
-        if let Some((known, classifier)) = &*loaded
+        if let Some((known, outcome)) = &*loaded
             && *known == stamp
         {
-            return Ok((stamp, classifier.clone()));
+            return outcome.clone().map(|classifier| (stamp, classifier));
         }
-        let classifier = Arc::new(InjectionClassifier::load(file).map_err(|error| failed(&error))?);
-        tracing::info!(
-            model = classifier.identity(),
-            bytes = stamp.bytes,
-            "prompt-injection classifier loaded"
-        );
-        *loaded = Some((stamp, classifier.clone()));
-        Ok((stamp, classifier))
+        let outcome = InjectionClassifier::load(file).map(Arc::new).map_err(|error| failed(&error));
+        match &outcome {
+            Ok(classifier) => tracing::info!(
+                model = classifier.identity(),
+                bytes = stamp.bytes,
+                "prompt-injection classifier loaded"
+            ),
+            Err(reason) => tracing::warn!(reason, "prompt-injection classifier not loaded"),
+        }
+        *loaded = Some((stamp, outcome.clone()));
+        outcome.map(|classifier| (stamp, classifier))
     }
 }
 

@@ -23,6 +23,8 @@ fn a_damaged_file_is_reported() {
         error.starts_with("the classifier cannot be loaded: ") && error.contains("Import the model again"),
         "{error}"
     );
+    assert!(scorer.loaded.lock().is_some(), "not read again before it changes");
+    assert_eq!(scorer.score("hello").unwrap_err(), error);
 }
 
 #[test]
