@@ -71,6 +71,12 @@ impl Ledger {
             .await
     }
 
+    /// Deletes the sums of buckets before a time; returns their number.
+    pub async fn delete_semantic_checks_before(&self, before: Timestamp) -> Result<u64, StoreError> {
+        const OLD: &str = "DELETE FROM semantic_checks WHERE bucket < $1";
+        self.database.execute(OLD, &[bucket(before).micros().into()]).await
+    }
+
     /// The sums over the time range and the user path of a filter.
     pub async fn semantic_checks(&self, filter: &UsageFilter) -> Result<SemanticChecks, StoreError> {
         let of_path = UsageFilter {

@@ -36,6 +36,8 @@ async fn sums_are_added_and_read_by_time_and_path() {
         assert_eq!(sum(0, 2 * HOUR, Some("/a")).await, checks(7, 2, 1));
         assert_eq!(sum(0, HOUR, Some("/")).await, checks(3, 2, 1));
         assert_eq!(sum(2 * HOUR, 3 * HOUR, None).await, SemanticChecks::default());
+        assert_eq!(ledger.delete_semantic_checks_before(at(HOUR)).await.unwrap(), 1);
+        assert_eq!(sum(0, 2 * HOUR, None).await, checks(12, 8, 8));
     })
     .await;
 }

@@ -115,7 +115,7 @@ async fn keep_expiring(gateway: Arc<Gateway>, store: Store) {
     }
 }
 
-/// Deletes usage rows past their retention, in small batches.
+/// Deletes usage rows past their retention, in small batches, and the sums of the semantic cache of that time.
 async fn delete_expired_regularly(gateway: Arc<Gateway>, store: Store, days: u32) {
     loop {
         let age = i64::from(days) * 24 * 3600 * 1_000_000;
@@ -124,6 +124,9 @@ async fn delete_expired_regularly(gateway: Arc<Gateway>, store: Store, days: u32
             Ok(0) => {}
             Ok(rows) => tracing::info!(rows, "expired usage rows deleted"),
             Err(error) => tracing::warn!(%error, "failed to delete expired usage rows"),
+        }
+        if let Err(error) = store.ledger().delete_semantic_checks_before(before).await {
+            tracing::warn!(%error, "failed to delete expired sums of the semantic cache");
         }
         tokio::time::sleep(HOURLY).await;
     }
