@@ -23,6 +23,9 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 /// The texts that are given to the model at the same time.
 const PARALLEL_TEXTS: usize = 8;
 
+/// The most texts of a request or an answer that are given to the model.
+const MOST_TEXTS: usize = 200;
+
 /// Lets the model alter texts. A failure with one text is a failure of the guardrail.
 pub async fn alter_texts(
     config: &AlteringConfig,
@@ -30,6 +33,9 @@ pub async fn alter_texts(
     texts: &[RemoteText],
 ) -> RemoteVerdict {
     let chosen: Vec<usize> = (0..texts.len()).filter(|index| is_altered(config, &texts[*index])).collect();
+    if let Some(reason) = too_many(chosen.len()) {
+        return RemoteVerdict::Failed(reason);
+    }
     let mut replacements: Vec<Option<String>> = vec![None; texts.len()];
     let clock = &caller.gateway().clock;
     let deadline = clock.tick() + TIME_LIMIT;
@@ -51,6 +57,13 @@ pub async fn alter_texts(
         true => RemoteVerdict::Allow,
         false => RemoteVerdict::Replace(replacements),
     }
+}
+
+/// The reason why so many texts are not altered; `None` if they are.
+fn too_many(texts: usize) -> Option<String> {
+    let reason =
+        || format!("there are {texts} texts to alter, and at most {MOST_TEXTS} are given to the model");
+    (texts > MOST_TEXTS).then(reason)
 }
 
 /// Whether a text is given to the model. One that a signature covers cannot be replaced.

@@ -39,6 +39,12 @@ fn texts_of_other_roles_or_with_the_prefix_are_left_alone() {
 }
 
 #[test]
+fn more_texts_than_the_limit_are_a_failure() {
+    assert_eq!(too_many(MOST_TEXTS), None);
+    assert!(too_many(MOST_TEXTS + 1).unwrap().contains("201 texts"));
+}
+
+#[test]
 fn the_request_has_the_prompt_and_the_text() {
     let body: Value =
         serde_json::from_slice(&request_body(&config(), &text(Role::User, "I am \"Ann\"."))).unwrap();
