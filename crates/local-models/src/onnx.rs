@@ -105,6 +105,11 @@ impl<'a> OnnxTensors<'a> {
         let stem = name.strip_suffix("_quantized").unwrap_or(name);
         let numbers = self.get(name)?.numbers();
         let columns = self.get(name)?.dimensions.last().copied().unwrap_or(1).max(1);
+        if columns > numbers.len() || !numbers.len().is_multiple_of(columns) {
+            return Err(ModelError::new(format!(
+                "The dimensions of the tensor {name} do not fit its numbers."
+            )));
+        }
         let scales = self.get(&format!("{stem}_scale"))?.numbers();
         let zeros = self.get(&format!("{stem}_zero_point"))?.numbers();
         if scales.is_empty()
