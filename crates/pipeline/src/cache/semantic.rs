@@ -36,6 +36,8 @@ pub struct SemanticCall {
     vector: OnceLock<Vector>,
     /// The answer that was found and not served.
     withheld: OnceLock<Withheld>,
+    /// Set if an answer was found in shadow mode.
+    shadow_hit: OnceLock<()>,
 }
 
 /// An answer that is compared with a new one.
@@ -63,6 +65,7 @@ impl SemanticCall {
             cache,
             vector: OnceLock::new(),
             withheld: OnceLock::new(),
+            shadow_hit: OnceLock::new(),
         }))
     }
 
@@ -113,8 +116,7 @@ impl SemanticCall {
     pub fn withhold(&self, entry: Arc<SemanticEntry>, score: f64, gateway: &Gateway, is_sampled: bool) {
         let is_shadow = gateway.policy.cache.semantic.mode == SemanticMode::Shadow;
         if is_shadow {
-            self.cache.checks().count_shadow_hit(gateway.clock.now(), &self.user_path);
-            gateway.metrics.shadow_hit();
+            let _ = self.shadow_hit.set(());
         }
         if is_sampled || (is_shadow && self.is_local()) {
             let _ = self.withheld.set(Withheld { entry, score });
@@ -124,6 +126,11 @@ impl SemanticCall {
     /// Adds the new answer to the call, in the background. If an answer was withheld, both are compared first: the new one
     /// is added only if they do not agree.
     pub fn answered(self: Arc<Self>, gateway: Arc<Gateway>, cached: CachedAnswer, surface: Surface) {
+        // Counted here: a call that is refused or fails is no hit.
+        if self.shadow_hit.get().is_some() {
+            self.cache.checks().count_shadow_hit(gateway.clock.now(), &self.user_path);
+            gateway.metrics.shadow_hit();
+        }
         // Outside a runtime, the process is stopping.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         let Surface::Converse(format) = surface else { return };
@@ -160,10 +167,13 @@ impl SemanticCall {
         other: &CachedAnswer,
         format: Format,
     ) -> Option<bool> {
-        let text = |answer: &CachedAnswer| -> Option<String> {
+        let text = move |answer: &CachedAnswer| -> Option<String> {
             Some(conversion::text(answer, format)?.chars().take(COMPARED_CHARS).collect())
         };
-        let (one, other) = (text(one)?, text(other)?);
+        let (one, other) = (one.clone(), other.clone());
+        let size = one.answer.size() + other.answer.size();
+        let read = move || Some((text(&one)?, text(&other)?));
+        let (one, other) = gateway.with_bytes(size, read).await.ok()??;
         if one.trim() == other.trim() {
             return Some(true);
         }
