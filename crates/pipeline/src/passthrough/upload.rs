@@ -200,7 +200,14 @@ impl Upload {
 
     /// The body, if it has been received completely and is text.
     pub(super) fn whole(&self) -> Option<Vec<u8>> {
-        (self.ended && self.kind == BodyClass::Text).then(|| self.ahead.iter().flatten().copied().collect())
+        (self.ended && self.kind == BodyClass::Text).then(|| self.joined())
+    }
+
+    /// The chunks that were read and not yet sent, as one.
+    fn joined(&self) -> Vec<u8> {
+        let mut joined = Vec::with_capacity(self.ahead.iter().map(Bytes::len).sum());
+        self.ahead.iter().for_each(|part| joined.extend_from_slice(part));
+        joined
     }
 
     /// The most answers that a body can request if it was not read to its end.
@@ -277,8 +284,7 @@ impl Upload {
                 self.ahead.push_back(data);
             }
         }
-        let whole: Vec<u8> = self.ahead.iter().flatten().copied().collect();
-        let whole = lease.attach(whole.into());
+        let whole = lease.attach(self.joined().into());
         if !self.is_json() {
             // Its models were not read, and a provider that ignores the label reads them.
             Inspector::new(true).look(&whole, &self.sent)?;
