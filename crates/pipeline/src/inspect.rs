@@ -81,7 +81,7 @@ async fn run_guardrails(
     ticket: &mut Ticket,
 ) -> Result<RequestInspection, Fault> {
     let (key, guardrails) = (ticket.context.placeholder_key(), guardrails.clone());
-    let size = request.work_bytes();
+    let size = request.scanned_bytes();
     let is_recorded = ticket.context.records_bodies();
     let (surface, original) = (request.surface, request.body.clone());
     let inspector = match guardrails.has_remote_on_requests() {
@@ -94,9 +94,21 @@ async fn run_guardrails(
         let recorded = sent.and_then(|sent| redact_recorded_request(&guardrails.record, surface, sent, &key));
         (inspection, recorded)
     };
-    let (inspection, recorded) = gateway.with_bytes(size, work).await?;
+    let (inspection, recorded) = run_sized(gateway, size, work).await?;
     ticket.audit.inspected(recorded.as_ref());
     Ok(inspection)
+}
+
+/// Runs work on a request of this size; `None` is one that a classifier scores.
+async fn run_sized<T: Send + 'static>(
+    gateway: &Gateway,
+    size: Option<usize>,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Fault> {
+    match size {
+        Some(size) => gateway.with_bytes(size, work).await,
+        None => Box::pin(gateway.body_work.run_classifier(&gateway.tasks, work)).await,
+    }
 }
 
 /// Inspects a request up to the last step with a remote guardrail.
@@ -107,7 +119,7 @@ async fn inspect_with_remote(
     ticket: &mut Ticket,
 ) -> Result<RequestInspector, Fault> {
     let gateway = ticket.gateway().clone();
-    let size = request.work_bytes();
+    let size = request.scanned_bytes();
     let mut inspector = RequestInspector::new(request);
     let last = guardrails.request.iter().rposition(remote_guardrails::has_remote).map_or(0, |last| last + 1);
     for index in 0..last {
@@ -116,7 +128,7 @@ async fn inspect_with_remote(
         if remote_guardrails::has_remote(step) && !inspector.is_refused() {
             let work = move || (inspector.texts(), inspector);
             let texts;
-            (texts, inspector) = gateway.with_bytes(size, work).await?;
+            (texts, inspector) = run_sized(&gateway, size, work).await?;
             let begun = ticket.context.now();
             let (subject, caller) = (GuardedSubject::Request, InternalCaller::of(ticket));
             verdicts = remote_guardrails::ask_step(step, subject, &caller, &texts).await;
@@ -127,7 +139,7 @@ async fn inspect_with_remote(
             inspector.inspect(&guardrails.request[index], &key, verdicts);
             inspector
         };
-        inspector = gateway.with_bytes(size, work).await?;
+        inspector = run_sized(&gateway, size, work).await?;
     }
     Ok(inspector)
 }

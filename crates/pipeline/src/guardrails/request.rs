@@ -31,11 +31,11 @@ pub struct RequestToInspect {
 }
 
 impl RequestToInspect {
-    /// The size of the body that takes about as long: a classifier takes longer than any scan.
-    pub fn work_bytes(&self) -> usize {
+    /// The bytes that are scanned; `None` if a classifier scores them, which takes longer than any scan.
+    pub fn scanned_bytes(&self) -> Option<usize> {
         match self.classifier {
-            Some(_) => usize::MAX,
-            None => self.body.len() + self.history.iter().map(Bytes::len).sum::<usize>(),
+            Some(_) => None,
+            None => Some(self.body.len() + self.history.iter().map(Bytes::len).sum::<usize>()),
         }
     }
 }

@@ -25,16 +25,20 @@ pub struct BodyWork {
     /// Elements of the bodies that are parsed into trees now. Their number decides the memory that a tree takes, so that
     /// bodies with very many are parsed one after another, however many cores there are.
     elements: Arc<Semaphore>,
+    /// Slots for classifiers of texts.
+    classifier_slots: Arc<Semaphore>,
 }
 
 impl Default for BodyWork {
     fn default() -> Self {
         // Half of the cores stay free for the threads that serve connections.
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
+        let slots = || Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS)));
         Self {
             held: Arc::default(),
-            slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))),
+            slots: slots(),
             elements: Arc::new(Semaphore::new(ELEMENT_LIMIT)),
+            classifier_slots: slots(),
         }
     }
 }
@@ -71,18 +75,37 @@ impl BodyWork {
         let closed = |_| fault::internal_error();
         let tree = self.elements.clone().acquire_many_owned(elements).await.map_err(closed)?;
         let slot = self.slots.clone().acquire_owned().await.map_err(closed)?;
-        let job = tasks.spawn_blocking(move || {
-            // A blocking task cannot be cancelled: the slot stays taken until the work ends, even if the caller is
-            // gone.
-            let (_tree, _slot) = (tree, slot);
-            work()
-        });
-        match job.await.map_err(tokio::task::JoinError::try_into_panic) {
-            Ok(result) => Ok(result),
-            Err(Ok(panic)) => std::panic::resume_unwind(panic),
-            // The runtime is being shut down.
-            Err(Err(_)) => Err(fault::internal_error()),
-        }
+        run_holding((tree, slot), tasks, work).await
+    }
+
+    /// As [`run`](Self::run), for work in which a classifier scores texts. It has slots of its own, so that large bodies
+    /// do not wait for it.
+    pub async fn run_classifier<T: Send + 'static>(
+        &self,
+        tasks: &TaskTracker,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, Fault> {
+        let slot = self.classifier_slots.clone().acquire_owned().await;
+        run_holding(slot.map_err(|_| fault::internal_error())?, tasks, work).await
+    }
+}
+
+/// Runs work on a blocking thread. Such a task cannot be cancelled: its slots stay taken until the work ends, even if the
+/// caller is gone.
+async fn run_holding<S: Send + 'static, T: Send + 'static>(
+    slots: S,
+    tasks: &TaskTracker,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Fault> {
+    let job = tasks.spawn_blocking(move || {
+        let _slots = slots;
+        work()
+    });
+    match job.await.map_err(tokio::task::JoinError::try_into_panic) {
+        Ok(result) => Ok(result),
+        Err(Ok(panic)) => std::panic::resume_unwind(panic),
+        // The runtime is being shut down.
+        Err(Err(_)) => Err(fault::internal_error()),
     }
 }
 
