@@ -177,7 +177,7 @@ async fn ask(
         {
             EmbeddingError::CallerRefused
         }
-        _ => EmbeddingError::Failed(fault.message.to_string()),
+        _ => EmbeddingError::Failed(fault.message),
     })?;
     let failed = |reason: &str| EmbeddingError::Failed(format!("the answer of '{selector}' {reason}"));
     let Embeddings { mut data } =
