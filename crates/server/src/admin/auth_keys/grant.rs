@@ -27,7 +27,7 @@ pub fn reach(asked: Option<&str>, giver: &Principal) -> Result<Option<String>, F
 /// The user path of a key in its normal form; none if it is empty.
 pub fn normal_path(asked: Option<&str>) -> Result<Option<String>, Fault> {
     let asked = asked.filter(|path| !path.is_empty());
-    let path = asked.map(|path| UserPath::parse(path)).transpose();
+    let path = asked.map(UserPath::parse).transpose();
     let path = path.map_err(|reason| fault::invalid_parameter("user_path", reason))?;
     Ok(path.map(|path| path.as_str().to_owned()))
 }
