@@ -23,7 +23,7 @@ fn admin(method: &str, path: &str) -> Option<Value> {
             json!({"email": "ada@example.org", "password": "correct horse battery staple"})
         }
         ("POST", "/auth/refresh") => json!({"refresh_token": "gr_example_0123456789"}),
-        ("POST", "/auth/tokens/revoke") => json!({"subject": "ada", "issuer": "https://id.example.org"}),
+        ("POST", "/auth/tokens/revoke") => json!({"subject": "ada"}),
         ("POST", "/identity/users") => json!({
             "email": "ada@example.org", "name": "Ada", "password": "correct horse battery staple", "roles": ["viewer"],
         }),

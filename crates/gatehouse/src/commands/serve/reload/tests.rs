@@ -93,7 +93,7 @@ fn locked_and_unknown_settings_are_not_read_from_storage() {
 
 #[test]
 fn secrets_are_shown_as_set_only() {
-    let settings = load(&[], "", &values(&[("proxy.https", "http://user:hidden@proxy:1")]));
+    let settings = load(&[("HTTPS_PROXY", "http://user:hidden@proxy:1")], "", &SettingValues::default());
     let found = state(&listing::states(&settings, &settings), "proxy.https");
     assert_eq!((&*found.value, found.secret), ("***", true));
 }
