@@ -74,7 +74,9 @@ curl -s -X PATCH http://127.0.0.1:8080/admin/api/v1/settings -H \"Authorization:
 
 Null removes a stored value. `log.level`, `log.requests`, `demo.enabled` and `spending.budgets` are applied at once, by all replicas;
 the others after a restart, and `restart_required` in the answer names them. A setting that the environment sets is locked, because
-the environment wins. `server.master_key`, `admin.endpoints_enabled` and `storage` are set in the file or the environment only.
+the environment wins. `server.master_key`, `admin.endpoints_enabled`, `upstream.allow_private` and `storage` are set in the file or the
+environment only, and so are the settings that decide who may call the gateway or where secrets are sent: `tokens`, `identity`, `edition`,
+`proxy`, `server.trusted_proxies`, `server.allow_client_credentials`, `cli_tools.apply_enabled`, `webhooks.url` and `webhooks.secret`.
 Stored values are encrypted if the setting is a secret, and every change is in `GET /changes?kind=settings`. SIGHUP and
 `POST /runtime/refresh` read the file and `.env` again.
 ";
