@@ -60,6 +60,9 @@ struct LimitLabels {
     scope: &'static str,
 }
 
+const AGREED: &str = "agreed";
+const DISAGREED: &str = "disagreed";
+
 #[derive(Clone, Debug, Hash, PartialEq, Eq, EncodeLabelSet)]
 struct CacheLabels {
     result: &'static str,
@@ -159,6 +162,10 @@ impl Default for Metrics {
             targets: Mutex::default(),
             registry: Mutex::new(Registry::default()),
         };
+        // Both results are there from the start, so that their ratio has a value.
+        for result in [AGREED, DISAGREED] {
+            metrics.semantic_rechecks.get_or_create(&CacheLabels { result });
+        }
         registry.register("requests", "Calls by target and answered status", metrics.requests.clone());
         registry.register(
             "request_duration_seconds",
@@ -294,7 +301,7 @@ impl Metrics {
 
     /// Counts a comparison of an answer of the semantic cache with a new one.
     pub fn rechecked(&self, agrees: bool) {
-        let result = if agrees { "agreed" } else { "disagreed" };
+        let result = if agrees { AGREED } else { DISAGREED };
         self.semantic_rechecks.get_or_create(&CacheLabels { result }).inc();
     }
 
