@@ -164,7 +164,7 @@ impl Default for Metrics {
         };
         // Both results are there from the start, so that their ratio has a value.
         for result in [AGREED, DISAGREED] {
-            metrics.semantic_rechecks.get_or_create(&CacheLabels { result });
+            metrics.semantic_rechecks.get_or_create(&CacheLabels { result }).inc_by(0);
         }
         registry.register("requests", "Calls by target and answered status", metrics.requests.clone());
         registry.register(
