@@ -5,6 +5,7 @@
 //! the chunk. Here all chunks that one read returns become one slice of the read buffer.
 
 mod body_decoder;
+mod head_scan;
 mod request_writer;
 mod response_head;
 
@@ -21,6 +22,7 @@ use tokio_util::io::poll_read_buf;
 use crate::error::{EgressError, EgressErrorKind};
 use crate::transport::Stream;
 use body_decoder::{BodyDecoder, Malformed};
+pub use head_scan::HeadScan;
 pub(crate) use request_writer::Http1Request;
 use request_writer::{RequestWriter, WriteError};
 use response_head::HeadParser;

@@ -31,5 +31,6 @@ pub use client::{Egress, Inbound};
 pub use config::{EgressConfig, ProxySettings};
 pub use destination::Destination;
 pub use error::{EgressError, EgressErrorKind};
+pub use http1::HeadScan;
 pub use outgoing::{BodyError, OutboundBody, StreamedBody};
 pub use request::{Headers, Outbound};

@@ -3,69 +3,36 @@
 
 use std::pin::Pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use bytes::{Bytes, BytesMut};
 use domain::fault::{self, Fault};
 use domain::ids;
-use domain::scope::Scope;
 
 use crate::accounting::ticket::Ticket;
-use crate::admission::{Prepared, admit_sized};
-use crate::call::arrival::{Arrival, RequestId};
-use crate::call::{authenticate, receive};
-use crate::delivery::commit::{self, AnswerForm, Answering};
+use crate::call::arrival::RequestId;
+use crate::call::authenticate;
+use crate::delivery::commit::{self, AnswerForm};
 use crate::delivery::reply::ReplyBody;
-use crate::dispatch;
 use crate::gateway::{EmbeddingsCall, Gateway};
-use crate::resolve_plan::resolve_plan;
-use crate::routing::choose::SelectionMode;
+use crate::internal_call;
 
 /// Sends a call and returns the body of its answer.
 pub fn send(
     gateway: Arc<Gateway>,
     call: EmbeddingsCall,
 ) -> Pin<Box<dyn Future<Output = Result<Bytes, Fault>> + Send>> {
-    Box::pin(async move {
-        let EmbeddingsCall { headers, client_ip, endpoint, surface, body, timeout } = call;
-        let at = gateway.clock.now();
-        let arrival = Arrival {
-            request_id: RequestId::made(ids::unique(at, &*gateway.entropy)),
-            at,
-            tick: gateway.clock.tick(),
-            method: "POST",
-            endpoint,
-            surface,
-            addressed: None,
-            client_credential: None,
-            path: None,
-            query: None,
-            client_ip,
-            headers,
-        };
-        run(&gateway, &arrival, body, timeout).await
-    })
+    Box::pin(run(gateway, call))
 }
 
-async fn run(
-    gateway: &Arc<Gateway>,
-    arrival: &Arrival,
-    body: Bytes,
-    timeout: Duration,
-) -> Result<Bytes, Fault> {
-    let mut ticket = Ticket::open(gateway, arrival);
-    let prepared = match prepare(gateway, arrival, body, timeout, &mut ticket).await {
-        Ok(prepared) => prepared,
-        Err(fault) => return Err(ticket.refuse(fault).fault),
-    };
-    let admitted = admit_sized(gateway, arrival, prepared, ticket).await;
-    let (ticket, admitted) = admitted.map_err(|refused| refused.fault)?;
-    let (Prepared { call, plan, .. }, reservation) = match admitted {
-        Ok(admitted) => admitted,
-        Err(fault) => return Err(ticket.refuse(fault).fault),
-    };
-    let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
-    let reply = commit::whole(answering, None, AnswerForm::Document).await;
+async fn run(gateway: Arc<Gateway>, call: EmbeddingsCall) -> Result<Bytes, Fault> {
+    let EmbeddingsCall { headers, client_ip, endpoint, surface, body, timeout } = call;
+    let request_id = RequestId::made(ids::unique(gateway.clock.now(), &*gateway.entropy));
+    let arrival = internal_call::arrival(&gateway, request_id, endpoint, surface, client_ip, headers);
+    let ticket = Ticket::open(&gateway, &arrival);
+    let snapshot = ticket.context.snapshot().clone();
+    let principal = authenticate::authenticate_or_learn(&gateway, &snapshot, &arrival).await;
+    let answering = internal_call::admit(ticket, principal, &arrival, body, timeout).await?;
+    let reply = commit::whole(Box::pin(answering), None, AnswerForm::Document).await;
     let ReplyBody::Whole { pieces, .. } = reply.map_err(|refused| refused.fault)?.body else {
         return Err(fault::internal_error());
     };
@@ -74,24 +41,4 @@ async fn run(
         joined
     });
     Ok(joined.freeze())
-}
-
-/// Resolves the targets of a call, and excepts it from guardrails.
-async fn prepare(
-    gateway: &Gateway,
-    arrival: &Arrival,
-    body: Bytes,
-    timeout: Duration,
-    ticket: &mut Ticket,
-) -> Result<Prepared, Fault> {
-    let snapshot = ticket.context.snapshot().clone();
-    let principal = authenticate::authenticate_or_learn(gateway, &snapshot, arrival).await?;
-    let user_path = ticket.identify_internal(&principal, arrival)?;
-    principal.require(Scope::Inference)?;
-    let call = receive::parse(body, arrival, gateway).await?;
-    ticket.receipt.requested(&call);
-    let owner = (&principal, &user_path);
-    let plan = resolve_plan(gateway, &snapshot, owner, arrival, &call, ticket, SelectionMode::Live)?;
-    ticket.make_internal(timeout);
-    Ok(Prepared { snapshot, principal, user_path, call, plan })
 }

@@ -1,6 +1,7 @@
 //! Calls that the gateway makes itself on behalf of a caller: routed, admitted, dispatched and booked like the caller's
 //! own, with a receipt of their own. They have no guardrails, and do not use the response cache.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,20 +74,33 @@ impl InternalCaller {
         let mut headers = self.headers.clone();
         let user_path = HeaderValue::from_bytes(self.user_path.as_bytes()).ok();
         headers.extend(user_path.map(|path| (HeaderName::from_static("x-gateway-user-path"), path)));
-        Arrival {
-            request_id: self.request_id.clone(),
-            at: self.gateway.clock.now(),
-            tick: self.gateway.clock.tick(),
-            method: "POST",
-            endpoint,
-            surface: Surface::Converse(Format::Chat),
-            addressed: None,
-            client_credential: None,
-            path: None,
-            query: None,
-            client_ip: None,
-            headers,
-        }
+        let surface = Surface::Converse(Format::Chat);
+        arrival(&self.gateway, self.request_id.clone(), endpoint, surface, None, headers)
+    }
+}
+
+/// The arrival of a call of the gateway's own.
+pub(crate) fn arrival(
+    gateway: &Gateway,
+    request_id: RequestId,
+    endpoint: &'static str,
+    surface: Surface,
+    client_ip: Option<IpAddr>,
+    headers: HeaderMap,
+) -> Arrival {
+    Arrival {
+        request_id,
+        at: gateway.clock.now(),
+        tick: gateway.clock.tick(),
+        method: "POST",
+        endpoint,
+        surface,
+        addressed: None,
+        client_credential: None,
+        path: None,
+        query: None,
+        client_ip,
+        headers,
     }
 }
 
@@ -100,38 +114,56 @@ pub struct InternalCall {
     pub timeout: Duration,
 }
 
-/// Makes a call of the gateway's own. Access rules, budgets and token limits of the caller apply, its request limits do
-/// not: they count the calls of clients.
+/// Makes a call of the gateway's own and reads its answer.
 pub async fn complete(caller: &InternalCaller, call: InternalCall) -> Result<Reply, Fault> {
-    let gateway = caller.gateway();
-    let arrival = caller.arrival(call.endpoint);
-    let mut ticket = Ticket::open(gateway, &arrival);
-    let prepared = match prepare(caller, call, &arrival, &mut ticket).await {
-        Ok(prepared) => prepared,
-        Err(fault) => return Err(ticket.refuse(fault).fault),
-    };
-    let admitted = admit_sized(gateway, &arrival, prepared, ticket).await;
-    let (ticket, admitted) = admitted.map_err(|refused| refused.fault)?;
-    let (Prepared { call, plan, .. }, reservation) = match admitted {
-        Ok(admitted) => admitted,
-        Err(fault) => return Err(ticket.refuse(fault).fault),
-    };
-    let (ticket, outcome) = dispatch::dispatch(call, plan, reservation, ticket).await;
+    let InternalCall { endpoint, body, timeout } = call;
+    let arrival = caller.arrival(endpoint);
+    let ticket = Ticket::open(caller.gateway(), &arrival);
+    let principal = caller.principal.clone().ok_or_else(fault::invalid_api_key);
+    let (ticket, outcome) = admit(ticket, principal, &arrival, body, timeout).await?.await;
     match outcome {
         Ok(answer) => settle(ticket, answer).await,
         Err(fault) => Err(ticket.refuse(fault).fault),
     }
 }
 
+/// Routes and admits a call of the gateway's own; returns its dispatch. Access rules, budgets and token limits of the
+/// caller apply, its request limits do not: they count the calls of clients.
+pub(crate) async fn admit(
+    mut ticket: Box<Ticket>,
+    principal: Result<Principal, Fault>,
+    arrival: &Arrival,
+    body: Bytes,
+    timeout: Duration,
+) -> Result<impl Future<Output = (Box<Ticket>, Result<Answer, Fault>)> + Send + use<>, Fault> {
+    let gateway = ticket.gateway().clone();
+    let prepared = match principal {
+        Ok(principal) => prepare(&gateway, principal, arrival, body, timeout, &mut ticket).await,
+        Err(fault) => Err(fault),
+    };
+    let prepared = match prepared {
+        Ok(prepared) => prepared,
+        Err(fault) => return Err(ticket.refuse(fault).fault),
+    };
+    let admitted = admit_sized(&gateway, arrival, prepared, ticket).await;
+    let (ticket, admitted) = admitted.map_err(|refused| refused.fault)?;
+    match admitted {
+        Ok((Prepared { call, plan, .. }, reservation)) => {
+            Ok(dispatch::dispatch(call, plan, reservation, ticket))
+        }
+        Err(fault) => Err(ticket.refuse(fault).fault),
+    }
+}
+
 /// Resolves the targets of a call, and excepts it from guardrails.
 async fn prepare(
-    caller: &InternalCaller,
-    InternalCall { body, timeout, .. }: InternalCall,
+    gateway: &Gateway,
+    principal: Principal,
     arrival: &Arrival,
+    body: Bytes,
+    timeout: Duration,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
-    let gateway = caller.gateway();
-    let principal = caller.principal.clone().ok_or_else(fault::invalid_api_key)?;
     let user_path = ticket.identify_internal(&principal, arrival)?;
     principal.require(Scope::Inference)?;
     let call = receive::parse(body, arrival, gateway).await?;

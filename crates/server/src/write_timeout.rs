@@ -1,4 +1,4 @@
-//! A TCP stream that fails with a timeout when the peer does not read.
+//! The time limit of writes, and a TCP stream that fails with a timeout when the peer does not read.
 
 use std::io;
 use std::pin::Pin;
@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use crate::framing::{ConflictFlag, FramingScanner};
 
@@ -18,14 +18,12 @@ pub(crate) struct WriteTimeoutStream {
     replay: Vec<u8>,
     /// Set for HTTP/1.1 only.
     framing: Option<FramingScanner>,
-    timeout: Duration,
-    /// Armed only while a write is pending.
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: WriteTimer,
 }
 
 impl WriteTimeoutStream {
     pub fn new(stream: TcpStream, replay: Vec<u8>, timeout: Duration) -> Self {
-        Self { stream, replay, framing: None, timeout, timer: None }
+        Self { stream, replay, framing: None, timer: WriteTimer::new(timeout) }
     }
 
     /// Lets a framing scanner inspect all bytes that are read from now on.
@@ -34,21 +32,35 @@ impl WriteTimeoutStream {
         self.framing = Some(FramingScanner::new(conflict.clone()));
         conflict
     }
+}
+
+/// The time limit of writes that make no progress.
+pub(crate) struct WriteTimer {
+    timeout: Duration,
+    /// Armed only while a write is pending.
+    sleep: Option<Pin<Box<Sleep>>>,
+}
+
+impl WriteTimer {
+    pub(crate) fn new(timeout: Duration) -> Self {
+        Self { timeout, sleep: None }
+    }
 
     /// Arms the timer when a write is pending, disarms it on progress, and fails the write when the timer expires.
-    fn judge<T>(&mut self, context: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+    pub(crate) fn limit<T>(
+        &mut self,
+        context: &mut Context<'_>,
+        outcome: Poll<io::Result<T>>,
+    ) -> Poll<io::Result<T>> {
         if outcome.is_ready() {
-            self.timer = None;
+            self.sleep = None;
             return outcome;
         }
         let timeout = self.timeout;
-        let timer =
-            self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + timeout)));
+        let sleep = self.sleep.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
         // Polling the timer registers the waker, so that the task is woken when the timeout expires.
-        match timer.as_mut().poll(context) {
-            Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
-            Poll::Pending => Poll::Pending,
-        }
+        ready!(sleep.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
 }
 
@@ -82,7 +94,7 @@ impl AsyncWrite for WriteTimeoutStream {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.judge(context, outcome)
+        self.timer.limit(context, outcome)
     }
 
     fn poll_write_vectored(
@@ -91,7 +103,7 @@ impl AsyncWrite for WriteTimeoutStream {
         slices: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.judge(context, outcome)
+        self.timer.limit(context, outcome)
     }
 
     fn is_write_vectored(&self) -> bool {

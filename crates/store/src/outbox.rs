@@ -88,16 +88,7 @@ impl Outbox {
     pub async fn put_once(&self, message: &Message) -> Result<(), StoreError> {
         const ONCE: &str = "INSERT INTO outbox (id, created_at, event, url, attempts, next_at, leased_until, body) \
             VALUES ($1, $2, $3, $4, 0, $5, 0, $6) ON CONFLICT (id) DO NOTHING";
-        let at = message.created_at.micros();
-        let values: [Value<'_>; 6] = [
-            (&message.id).into(),
-            at.into(),
-            (&message.event).into(),
-            (&message.url).into(),
-            at.into(),
-            (&message.body).into(),
-        ];
-        self.0.execute(ONCE, &values).await.map(drop)
+        self.0.execute(ONCE, &new_row(message)).await.map(drop)
     }
 
     /// Makes a finished message due again; false if there is none, or if it is still being delivered.
@@ -225,16 +216,20 @@ impl Outbox {
 async fn insert(open: &mut Writing, message: &Message) -> Result<(), StoreError> {
     const NEW: &str = "INSERT INTO outbox (id, created_at, event, url, attempts, next_at, leased_until, body) \
         VALUES ($1, $2, $3, $4, 0, $5, 0, $6)";
+    open.execute(NEW, &new_row(message)).await.map(drop)
+}
+
+/// The values of a row for a message that has not been sent.
+fn new_row(message: &Message) -> [Value<'_>; 6] {
     let at = message.created_at.micros();
-    let values: [Value<'_>; 6] = [
+    [
         (&message.id).into(),
         at.into(),
         (&message.event).into(),
         (&message.url).into(),
         at.into(),
         (&message.body).into(),
-    ];
-    open.execute(NEW, &values).await.map(drop)
+    ]
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, HeaderMap, HeaderName, HeaderValu
 use http::{Method, StatusCode};
 
 use super::body_decoder::BodyDecoder;
+use super::head_scan::HeadScan;
 use crate::error::{EgressError, EgressErrorKind};
 
 const MAX_HEADERS: usize = 100;
@@ -24,8 +25,7 @@ pub(crate) struct ResponseHead {
 /// Parser of the head of one response.
 #[derive(Default)]
 pub(crate) struct HeadParser {
-    /// The number of bytes in the buffer that do not contain the end of the head.
-    scanned: usize,
+    scan: HeadScan,
 }
 
 impl HeadParser {
@@ -37,12 +37,12 @@ impl HeadParser {
         method: &Method,
     ) -> Result<Option<ResponseHead>, EgressError> {
         loop {
-            if !self.is_worth_parsing(buffer) {
+            if !self.scan.is_worth_parsing(buffer) {
                 return if buffer.len() > MAX_HEAD { Err(too_large()) } else { Ok(None) };
             }
             let Some((length, head)) = parse_one(buffer, method)? else { continue };
             buffer.advance(length);
-            self.scanned = 0;
+            self.scan.reset();
             match head {
                 // No request asks for another protocol.
                 head if head.status == StatusCode::SWITCHING_PROTOCOLS => return Err(invalid()),
@@ -50,20 +50,6 @@ impl HeadParser {
                 head => return Ok(Some(head)),
             }
         }
-    }
-
-    /// Whether the buffer contains a whole head, or its first bytes, which may already be invalid. A head that arrives
-    /// byte by byte is thus not parsed again for each of them.
-    fn is_worth_parsing(&mut self, buffer: &[u8]) -> bool {
-        let first = self.scanned == 0 && !buffer.is_empty();
-        let from = self.scanned.saturating_sub(3);
-        let ends = memchr::memchr_iter(b'\n', &buffer[from..]).any(|at| {
-            let rest = &buffer[from + at + 1..];
-            rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
-        });
-        let more = buffer.len() > self.scanned;
-        self.scanned = buffer.len();
-        more && (first || ends)
     }
 }
 

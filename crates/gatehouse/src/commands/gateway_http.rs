@@ -42,43 +42,32 @@ impl GatewayHttp {
         body: Option<String>,
         if_match: Option<&str>,
     ) -> Result<(u16, String), String> {
-        match tokio::time::timeout(TIMEOUT, self.exchange(method, path, key, body, if_match)).await {
-            Ok(answer) => answer,
-            Err(_) => {
-                Err(format!("The gateway at {} did not answer within {} s.", self.url, TIMEOUT.as_secs()))
-            }
-        }
-    }
-
-    async fn exchange(
-        &self,
-        method: &str,
-        path: &str,
-        key: &GatewayKey,
-        body: Option<String>,
-        if_match: Option<&str>,
-    ) -> Result<(u16, String), String> {
-        let unreachable = |reason: &str| {
-            format!(
-                "The gateway at {} cannot be reached: {reason}. Start it with `gatehouse`, or give its address with --url.",
-                self.url
-            )
+        let exchange = async {
+            let unreachable = |reason: &str| {
+                format!(
+                    "The gateway at {} cannot be reached: {reason}. Start it with `gatehouse`, or give its address with --url.",
+                    self.url
+                )
+            };
+            let destination = self.egress.destination(&self.url, Trust::Operator).map_err(|error| {
+                format!("{} is not the address of a gateway: {}.", self.url, error.reason())
+            })?;
+            let request = Outbound {
+                destination,
+                method: method.parse().map_err(|_| format!("{method} is not a method."))?,
+                path_and_query: path.to_owned(),
+                headers: headers(key, if_match)?,
+                body: OutboundBody::Parts(body.into_iter().map(Into::into).collect()),
+            };
+            let answer = self.egress.send(request).await.map_err(|error| unreachable(error.reason()))?;
+            let status = answer.status.as_u16();
+            let body =
+                answer.body.collect(ANSWER_LIMIT).await.map_err(|error| unreachable(error.reason()))?;
+            Ok((status, String::from_utf8_lossy(&body).into_owned()))
         };
-        let destination = self
-            .egress
-            .destination(&self.url, Trust::Operator)
-            .map_err(|error| format!("{} is not the address of a gateway: {}.", self.url, error.reason()))?;
-        let request = Outbound {
-            destination,
-            method: method.parse().map_err(|_| format!("{method} is not a method."))?,
-            path_and_query: path.to_owned(),
-            headers: headers(key, if_match)?,
-            body: OutboundBody::Parts(body.into_iter().map(Into::into).collect()),
-        };
-        let answer = self.egress.send(request).await.map_err(|error| unreachable(error.reason()))?;
-        let status = answer.status.as_u16();
-        let body = answer.body.collect(ANSWER_LIMIT).await.map_err(|error| unreachable(error.reason()))?;
-        Ok((status, String::from_utf8_lossy(&body).into_owned()))
+        tokio::time::timeout(TIMEOUT, exchange).await.unwrap_or_else(|_| {
+            Err(format!("The gateway at {} did not answer within {} s.", self.url, TIMEOUT.as_secs()))
+        })
     }
 }
 

@@ -27,7 +27,7 @@ const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 /// The vector of a text.
 pub type Vector = Arc<[f32]>;
 
-/// Whose calls a provider's embedder is asked with.
+/// The caller on whose behalf a provider's embedder is called.
 #[derive(Clone, Default)]
 pub struct Caller {
     headers: HeaderMap,

@@ -29,7 +29,7 @@ pub enum Embedder {
 }
 
 impl Embedder {
-    /// What is needed for an embedder; `None` if there is one.
+    /// The missing condition of an embedder; `None` if there is one.
     pub fn requirement(&self) -> Option<&str> {
         match self {
             Self::Missing(requirement) => Some(requirement),

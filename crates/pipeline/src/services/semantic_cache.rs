@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use domain::clock::Timestamp;
+use domain::resources::auth_key::digest_hex;
 use moka::notification::RemovalCause;
 use moka::policy::EvictionPolicy;
 use parking_lot::{Mutex, RwLock};
@@ -145,7 +146,7 @@ impl SemanticCache {
         self.entries.invalidate(id);
         self.index.write().remove(id);
         if let Some(storage) = &self.storage {
-            storage.remove(stored_entry::hex(id));
+            storage.remove(digest_hex(id));
         }
     }
 
@@ -276,7 +277,7 @@ fn entries(
         if cause == RemovalCause::Size {
             index.write().remove(&id);
             if let Some(storage) = &storage {
-                storage.remove(stored_entry::hex(&id));
+                storage.remove(digest_hex(&id));
             }
         }
     };

@@ -1,7 +1,6 @@
 //! Shared list, read, create, replace and delete operations of documents; `Served` defines the differences.
 
-use axum::Json;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use domain::fault::{self, Fault};
 use domain::resources::Resource;
 use domain::resources::workflow::WorkflowActivation;
@@ -47,12 +46,8 @@ fn missing<T: Served>(name: &str) -> Fault {
 
 /// Lists the documents by name, all unless a page is requested; the total is in the header `X-Total-Count`.
 pub async fn list<T: Served>(app: &App, pairs: &Pairs) -> Result<Response, Problem> {
-    let (limit, offset) = record::page(pairs, MOST, MOST)?;
-    let all = app.refresher.effective::<T>().await?;
-    let total = [("x-total-count", all.len().to_string())];
-    let part = all.into_iter().skip(offset as usize).take(limit as usize);
-    let views: Vec<T::View> = part.map(|stored| T::view(stored, app)).collect();
-    Ok((total, Json(views)).into_response())
+    let page = record::page(pairs, MOST, MOST)?;
+    Ok(record::paged(page, app.refresher.effective::<T>().await?, |stored| T::view(stored, app)))
 }
 
 pub async fn find<T: Served>(app: &App, name: &str) -> Result<Stored<T>, Problem> {

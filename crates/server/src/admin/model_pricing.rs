@@ -86,7 +86,7 @@ pub async fn list(
     authorized: Authorized<Read<ModelPricing>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    let (limit, offset) = record::page(&pairs, MOST, MOST)?;
+    let page = record::page(&pairs, MOST, MOST)?;
     let source = query::text(&pairs, "source").map(PriceSource::parse).transpose()?;
     let search = query::text(&pairs, "search").map(str::to_lowercase);
     let provider = query::text(&pairs, "provider");
@@ -95,9 +95,7 @@ pub async fn list(
             && provider.is_none_or(|provider| provider == instance || provider == provider_type)
     });
     views.retain(|view| source.is_none_or(|source| view.source == source));
-    let total = [("x-total-count", views.len().to_string())];
-    let part: Vec<PriceView> = views.into_iter().skip(offset as usize).take(limit as usize).collect();
-    Ok((total, Json(part)).into_response())
+    Ok(record::paged(page, views, |view| view))
 }
 
 /// Get the price of a model.

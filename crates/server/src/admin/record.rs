@@ -114,3 +114,15 @@ pub fn page(pairs: &Pairs, default: i64, max: i64) -> Result<(i64, i64), Fault> 
     let offset = query::integer(pairs, "offset", 0..=i64::MAX)?.unwrap_or(0);
     Ok((limit, offset))
 }
+
+/// The part of a list that a limit and an offset ask for, with the number of all entries in `X-Total-Count`. Only the
+/// entries of the part are shown.
+pub fn paged<T, V: Serialize>(
+    (limit, offset): (i64, i64),
+    all: Vec<T>,
+    show: impl FnMut(T) -> V,
+) -> Response {
+    let total = [("x-total-count", all.len().to_string())];
+    let part: Vec<V> = all.into_iter().skip(offset as usize).take(limit as usize).map(show).collect();
+    (total, Json(part)).into_response()
+}

@@ -130,10 +130,7 @@ async fn answer(app: &App, status: StatusCode, id: &str) -> Result<Response, Pro
 }
 
 fn page(pairs: &Pairs, records: Vec<impl Serialize>) -> Result<Response, Problem> {
-    let (limit, offset) = record::page(pairs, MAX_PAGE, MAX_PAGE)?;
-    let total = [("x-total-count", records.len().to_string())];
-    let part: Vec<_> = records.into_iter().skip(offset as usize).take(limit as usize).collect();
-    Ok((total, Json(part)).into_response())
+    Ok(record::paged(record::page(pairs, MAX_PAGE, MAX_PAGE)?, records, |record| record))
 }
 
 /// List the workflows in force, one for each scope.

@@ -8,7 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes, BytesMut};
-use memchr::memchr_iter;
+use egress::HeadScan;
 use parking_lot::Mutex;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::tcp::OwnedReadHalf;
@@ -38,15 +38,19 @@ pub(super) struct Reader(Arc<Mutex<ReadSide>>);
 struct ReadSide {
     half: OwnedReadHalf,
     buffer: BytesMut,
-    /// The number of bytes in the buffer that are known not to contain the end of a head.
-    scanned: usize,
+    scan: HeadScan,
     /// The number of bytes of the current request's body that have not been taken.
     body_left: u64,
 }
 
 impl Reader {
     pub(super) fn new(half: OwnedReadHalf, read_before: &[u8]) -> Self {
-        Self(Arc::new(Mutex::new(ReadSide { half, buffer: read_before.into(), scanned: 0, body_left: 0 })))
+        Self(Arc::new(Mutex::new(ReadSide {
+            half,
+            buffer: read_before.into(),
+            scan: HeadScan::default(),
+            body_left: 0,
+        })))
     }
 
     /// The socket and the bytes that were read and not used. Fails while a request body is in use.
@@ -58,10 +62,10 @@ impl Reader {
     pub(super) fn poll_head(&self, context: &mut Context<'_>) -> Poll<io::Result<NextHead>> {
         let side = &mut *self.0.lock();
         loop {
-            if side.may_have_head() {
+            if side.scan.is_worth_parsing(&side.buffer) {
                 match request_head::parse(&mut side.buffer) {
                     Parsed::Request(head) => {
-                        side.scanned = 0;
+                        side.scan.reset();
                         return Poll::Ready(Ok(NextHead::Request(head)));
                     }
                     Parsed::Unsupported => return Poll::Ready(Ok(NextHead::Unsupported)),
@@ -186,22 +190,6 @@ impl Reader {
 }
 
 impl ReadSide {
-    /// Whether the buffer is worth parsing: its first bytes, or a whole head. A head that arrives byte by byte is thus
-    /// not parsed again for each of them.
-    fn may_have_head(&mut self) -> bool {
-        let first = self.scanned == 0 && !self.buffer.is_empty();
-        let from = self.scanned.saturating_sub(3);
-        let ends = || {
-            memchr_iter(b'\n', &self.buffer[from..]).any(|at| {
-                let rest = &self.buffer[from + at + 1..];
-                rest.starts_with(b"\n") || rest.starts_with(b"\r\n")
-            })
-        };
-        let is_worth_parsing = first || (self.buffer.len() > self.scanned && ends());
-        self.scanned = self.buffer.len();
-        is_worth_parsing
-    }
-
     /// Reads at least one byte, or returns 0 at the end of the connection. While it waits, an empty buffer has no
     /// memory.
     fn poll_fill(&mut self, context: &mut Context<'_>, room: usize) -> Poll<io::Result<usize>> {

@@ -69,7 +69,7 @@ fn head(parsed: &httparse::Request<'_, '_>, bytes: &[u8]) -> Option<RequestHead>
     Some(RequestHead { request, body_length: length.unwrap_or(0), keep_alive })
 }
 
-/// What the headers of a request say about the message and its connection.
+/// The framing of a message and the use of its connection, by the headers of the request.
 #[derive(Default)]
 struct Framing {
     length: Option<u64>,

@@ -10,7 +10,8 @@ use std::time::Duration;
 use bytes::{Buf as _, Bytes};
 use tokio::io::AsyncWrite as _;
 use tokio::net::tcp::OwnedWriteHalf;
-use tokio::time::Sleep;
+
+use crate::write_timeout::WriteTimer;
 
 /// Pieces up to this size are copied and written together; longer ones are written from where they are.
 const COPY_LIMIT: usize = 4 * 1024;
@@ -28,14 +29,12 @@ pub(super) struct Writer {
     copied: Vec<u8>,
     /// The number of bytes of `copied` that were written.
     written: usize,
-    timeout: Duration,
-    /// Armed only while a write is pending.
-    timer: Option<Pin<Box<Sleep>>>,
+    timer: WriteTimer,
 }
 
 impl Writer {
     pub(super) fn new(half: OwnedWriteHalf, timeout: Duration) -> Self {
-        Self { half, queue: VecDeque::new(), copied: Vec::new(), written: 0, timeout, timer: None }
+        Self { half, queue: VecDeque::new(), copied: Vec::new(), written: 0, timer: WriteTimer::new(timeout) }
     }
 
     pub(super) fn into_half(self) -> OwnedWriteHalf {
@@ -93,12 +92,12 @@ impl Writer {
                 *slice = IoSlice::new(piece);
             }
             let outcome = Pin::new(&mut self.half).poll_write_vectored(context, &slices[..count]);
-            let written = ready!(self.limit_time(context, outcome))?;
+            let written = ready!(self.timer.limit(context, outcome)).and_then(progress)?;
             self.advance_queue(written);
         }
         while self.written < self.copied.len() {
             let outcome = Pin::new(&mut self.half).poll_write(context, &self.copied[self.written..]);
-            self.written += ready!(self.limit_time(context, outcome))?;
+            self.written += ready!(self.timer.limit(context, outcome)).and_then(progress)?;
         }
         self.copied.clear();
         self.written = 0;
@@ -115,26 +114,6 @@ impl Writer {
         }
     }
 
-    /// Arms the timer when a write is pending, disarms it on progress, and fails the write when the timer expires.
-    fn limit_time(
-        &mut self,
-        context: &mut Context<'_>,
-        outcome: Poll<io::Result<usize>>,
-    ) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(outcome) = outcome {
-            self.timer = None;
-            return Poll::Ready(match outcome {
-                Ok(0) => Err(io::ErrorKind::WriteZero.into()),
-                outcome => outcome,
-            });
-        }
-        let timeout = self.timeout;
-        let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
-        // Polling the timer registers the waker, so that the task is woken when the timeout expires.
-        ready!(timer.as_mut().poll(context));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
-
     /// Frees the buffers of a connection that waits for its next request.
     pub(super) fn release(&mut self) {
         self.copied = Vec::new();
@@ -145,6 +124,11 @@ impl Writer {
     pub(super) async fn shut_down(&mut self) -> io::Result<()> {
         poll_fn(|context| Pin::new(&mut self.half).poll_shutdown(context)).await
     }
+}
+
+/// Refuses a write of nothing, which would be repeated forever.
+fn progress(written: usize) -> io::Result<usize> {
+    if written == 0 { Err(io::ErrorKind::WriteZero.into()) } else { Ok(written) }
 }
 
 /// The line before a chunk: its size in hexadecimal digits.

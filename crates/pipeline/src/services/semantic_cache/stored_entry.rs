@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
+use domain::resources::auth_key::{digest_hex, parse_digest};
 use domain::usage::{Untold, Usage};
 use semantic_cache::quantise::Quantised;
 use serde::{Deserialize, Serialize};
@@ -41,8 +42,8 @@ pub fn row(entry: &SemanticEntry, embedder: String, now: Duration, at: Timestamp
         cost: cached.cost,
     };
     Some(SemanticRow {
-        id: hex(&entry.id),
-        partition: hex(&entry.partition),
+        id: digest_hex(&entry.id),
+        partition: digest_hex(&entry.partition),
         embedder,
         user_path: cached.user_path.clone(),
         model: cached.answer.target().model.to_string(),
@@ -71,24 +72,11 @@ pub fn read(row: SemanticRow, now: Duration, at: Timestamp) -> Option<SemanticEn
         expires_at: now + Duration::from_micros(left),
     };
     Some(SemanticEntry {
-        id: bytes(&row.id)?,
-        partition: bytes(&row.partition)?,
+        id: parse_digest(&row.id)?,
+        partition: parse_digest(&row.partition)?,
         prompt: row.prompt,
         vector: Quantised::from_components(components)?,
         min_score: (row.min_score as f64 / 1e6) as f32,
         cached: Arc::new(cached),
     })
-}
-
-pub fn hex(bytes: &[u8; 32]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn bytes(hex: &str) -> Option<[u8; 32]> {
-    let mut bytes = [0; 32];
-    let digits = hex.as_bytes();
-    for (byte, pair) in bytes.iter_mut().zip(digits.chunks_exact(2)) {
-        *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
-    }
-    (digits.len() == 64).then_some(bytes)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use domain::fault::{self, Fault};
 use domain::permission::{Effect, Permission, PermittedResource, SYSTEM_ROLES};
 use domain::resources::Resource as _;
@@ -121,12 +121,10 @@ pub async fn list(
     _: Authorized<Read<Identity>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    let (limit, offset) = record::page(&pairs, MOST, MOST)?;
+    let page = record::page(&pairs, MOST, MOST)?;
     let own = collection(&app).all().await?;
     let all: Vec<RoleView> = system_roles().chain(own.into_iter().map(view)).collect();
-    let total = [("x-total-count", all.len().to_string())];
-    let part: Vec<RoleView> = all.into_iter().skip(offset as usize).take(limit as usize).collect();
-    Ok((total, Json(part)).into_response())
+    Ok(record::paged(page, all, |role| role))
 }
 
 /// Create a role. It grants at most the caller's own rights.

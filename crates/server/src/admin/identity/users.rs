@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use axum::Json;
 use axum::extract::{Query, State};
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
 use domain::fault::{self, Fault};
 use domain::ids;
 use domain::permission::SYSTEM_ROLES;
@@ -86,11 +85,8 @@ pub async fn list(
     _: Authorized<Read<Identity>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    let (limit, offset) = record::page(&pairs, MOST, MOST)?;
-    let all = collection(&app).all().await?;
-    let total = [("x-total-count", all.len().to_string())];
-    let part = all.into_iter().skip(offset as usize).take(limit as usize);
-    Ok((total, Json(part.map(UserView::from).collect::<Vec<_>>())).into_response())
+    let page = record::page(&pairs, MOST, MOST)?;
+    Ok(record::paged(page, collection(&app).all().await?, UserView::from))
 }
 
 /// Create a user. Its roles grant at most the caller's own rights.
