@@ -28,8 +28,10 @@ use request_writer::{RequestWriter, WriteError};
 use response_head::HeadParser;
 pub(crate) use response_head::ResponseHead;
 
-/// The space for one read. A read that fills it is followed by another.
+/// The least space for one read. A read that fills it is followed by another.
 const READ_SIZE: usize = 8 * 1024;
+/// After so many reads in a row that needed no more than the least space, a connection gets no more.
+const SMALL_READS: u8 = 8;
 /// The least space that is worth a read; with less the buffer is extended.
 const MIN_SPACE: usize = 1024;
 /// Reading stops at this size, and the bytes are passed on.
@@ -40,6 +42,7 @@ const WHOLE_LIMIT: u64 = 1 << 20;
 pub(crate) struct Http1 {
     stream: Stream,
     buffer: BytesMut,
+    read_space: ReadSpace,
     /// The request, until the next one.
     writer: Option<RequestWriter>,
     decoder: BodyDecoder,
@@ -66,6 +69,7 @@ impl Http1 {
         Box::new(Self {
             stream,
             buffer: BytesMut::new(),
+            read_space: ReadSpace::default(),
             writer: None,
             decoder: BodyDecoder::Ended,
             keep_alive: true,
@@ -215,7 +219,7 @@ impl Http1 {
             if self.buffer.capacity() - self.buffer.len() < MIN_SPACE {
                 // After a read that filled the buffer, much more is likely waiting: growing in one step copies less.
                 let filled = self.buffer.len() > before;
-                self.buffer.reserve(if filled { READ_LIMIT - self.buffer.len() } else { READ_SIZE });
+                self.buffer.reserve(if filled { READ_LIMIT - self.buffer.len() } else { self.read_space.bytes });
             }
             let space = self.buffer.capacity() - self.buffer.len();
             match poll_read_buf(Pin::new(&mut self.stream), context, &mut self.buffer) {
@@ -231,8 +235,37 @@ impl Http1 {
                 Poll::Ready(Ok(_)) | Poll::Pending => break,
             }
         }
-        self.received |= self.buffer.len() > before;
-        Poll::Ready(Ok(self.buffer.len() - before))
+        let count = self.buffer.len() - before;
+        self.received |= count > 0;
+        self.read_space.adapt(count);
+        Poll::Ready(Ok(count))
+    }
+}
+
+/// The space to offer to the next read: as much as an earlier one needed, so that the buffer need not grow by copying.
+struct ReadSpace {
+    bytes: usize,
+    small_reads: u8,
+}
+
+impl Default for ReadSpace {
+    fn default() -> Self {
+        Self { bytes: READ_SIZE, small_reads: 0 }
+    }
+}
+
+impl ReadSpace {
+    fn adapt(&mut self, count: usize) {
+        if count >= READ_SIZE {
+            self.small_reads = 0;
+            // One byte more than needed: a read that does not fill the space needs no second one.
+            self.bytes = self.bytes.max((count + 1).next_power_of_two().min(READ_LIMIT));
+            return;
+        }
+        self.small_reads = self.small_reads.saturating_add(1);
+        if self.small_reads == SMALL_READS {
+            self.bytes = READ_SIZE;
+        }
     }
 }
 

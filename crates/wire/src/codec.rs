@@ -13,7 +13,7 @@ pub mod shape;
 mod upstream;
 
 pub use client::{Broken, ClientCodec, Renderer, Rendering, RequestReader};
-pub use content_template::ContentTemplate;
+pub use content_template::{ContentRun, ContentTemplate};
 pub use fields::{Fields, number};
 pub use id_generator::IdGenerator;
 pub use native::{Native, Served, carries_sealed_state};

@@ -112,6 +112,18 @@ impl Splitter {
         }
     }
 
+    /// The bytes of the current chunk that follow a complete event, at most as many as an event may have.
+    pub fn unread(&self) -> &[u8] {
+        let is_between_events = self.carried.is_empty() && self.scanned == 0;
+        let length = if is_between_events { self.current.len().min(self.limit) } else { 0 };
+        &self.current[..length]
+    }
+
+    /// Takes complete events from the start of `unread` that are not to be split.
+    pub fn take_unread(&mut self, length: usize) -> Bytes {
+        self.current.split_to(length)
+    }
+
     /// Whether no part of an unfinished event is buffered.
     pub fn is_empty(&self) -> bool {
         self.carried.is_empty() && self.current.is_empty() && self.waiting.is_empty()

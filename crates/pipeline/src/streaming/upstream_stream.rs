@@ -320,18 +320,21 @@ impl UpstreamStream {
         self.splitter.push(chunk.clone());
         let mut run: Option<Range<usize>> = None;
         while !self.ended {
-            let event = match self.splitter.next() {
-                Ok(Some(event)) => event,
-                Ok(None) => break,
-                Err(_) => {
-                    self.give_up(fault::upstream_invalid_response(
-                        &self.deployment.target.instance,
-                        "an event is too long",
-                    ));
-                    break;
-                }
+            let forwarded = match self.take_content_run() {
+                Some(events) => Some(events),
+                None => match self.splitter.next() {
+                    Ok(Some(event)) => self.inspect(&event),
+                    Ok(None) => break,
+                    Err(_) => {
+                        self.give_up(fault::upstream_invalid_response(
+                            &self.deployment.target.instance,
+                            "an event is too long",
+                        ));
+                        break;
+                    }
+                },
             };
-            let Some(raw) = self.inspect(&event) else {
+            let Some(raw) = forwarded else {
                 self.flush(&chunk, run.take());
                 continue;
             };
@@ -396,6 +399,23 @@ impl UpstreamStream {
         }
     }
 
+    /// Takes the next events that differ from an earlier one only in their text.
+    fn take_content_run(&mut self) -> Option<Bytes> {
+        let StreamMode::Native(mode) = &mut self.mode else { return None };
+        if self.facts.is_some() {
+            return None;
+        }
+        let run = mode.template.matching_run(self.splitter.unread());
+        if run.events == 0 {
+            return None;
+        }
+        mode.answered = false;
+        mode.events += run.events;
+        self.events += run.events;
+        self.content_bytes += run.content_bytes as u64;
+        Some(self.splitter.take_unread(run.length))
+    }
+
     /// Inspects an event. Returns the bytes to forward, if any.
     fn inspect(&mut self, event: &Event) -> Option<Bytes> {
         if event.is_comment_only() {
@@ -409,11 +429,6 @@ impl UpstreamStream {
         match &mut self.mode {
             StreamMode::Native(mode) => {
                 mode.events += 1;
-                if let Some(content_bytes) = mode.template.content_bytes(event) {
-                    mode.answered = false;
-                    self.content_bytes += content_bytes as u64;
-                    return Some(event.raw.clone());
-                }
                 let native = mode.native;
                 let seen = native.classify(event);
                 mode.template.learn(event, &seen);

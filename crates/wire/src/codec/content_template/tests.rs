@@ -24,11 +24,17 @@ fn classify(format: Format, event: &Event) -> Seen {
     formats::native(Surface::Converse(format)).classify(event)
 }
 
-/// The result of the template after `first` was classified, and the class of `second` without it.
+/// The text bytes that the template finds in `second` after `first` was classified, and the class of `second` without it.
 fn compare(format: Format, first: &Event, second: &Event) -> (Option<usize>, Seen) {
     let mut template = ContentTemplate::default();
     template.learn(first, &classify(format, first));
-    (template.content_bytes(second), classify(format, second))
+    (content_bytes(&template, second), classify(format, second))
+}
+
+fn content_bytes(template: &ContentTemplate, event: &Event) -> Option<usize> {
+    let run = template.matching_run(&event.raw);
+    assert!(run == ContentRun::default() || (run.length, run.events) == (event.raw.len(), 1), "{run:?}");
+    (run.events == 1).then_some(run.content_bytes)
 }
 
 #[test]
@@ -66,6 +72,28 @@ fn a_line_break_in_the_text_is_not_text() {
 }
 
 #[test]
+fn a_run_ends_before_the_first_other_event() {
+    let mut template = ContentTemplate::default();
+    let first = event(CHAT, "a");
+    template.learn(&first, &classify(Format::Chat, &first));
+    let same: Vec<u8> = ["b", "c \"d\"", "\u{e9}"].iter().flat_map(|text| event(CHAT, text).raw).collect();
+    let expected = ContentRun { length: same.len(), events: 3, content_bytes: 1 + 5 + 2 };
+    let partial = &event(CHAT, "last").raw[..first.raw.len()];
+    let escape = CHAT.split("TEXT").next().unwrap().to_owned() + "\"a\\";
+    for rest in [b"".as_slice(), b": comment\n\n", b"data: [DONE]\n\n", b"\n", partial, escape.as_bytes()] {
+        assert_eq!(template.matching_run(&[&same, rest].concat()), expected, "{}", rest.escape_ascii());
+    }
+}
+
+#[test]
+fn events_that_end_in_a_carriage_return_are_no_template() {
+    let mut splitter = Splitter::new(1 << 20);
+    splitter.push(Bytes::from(CHAT.replace("TEXT", "\"a\"") + "\r\rdata: b"));
+    let first = splitter.next().unwrap().unwrap();
+    assert_eq!(compare(Format::Chat, &first, &first).0, None);
+}
+
+#[test]
 fn events_whose_class_depends_on_more_are_no_template() {
     for pattern in
         [TOOL, &CHAT.replace("null}],", "\"stop\"}],"), &CHAT.replace("\"usage\":null", "\"usage\":{}")]
@@ -81,7 +109,7 @@ fn the_number_of_templates_is_bounded() {
     for number in 0..=MAX_TEMPLATES {
         let event = event(&CHAT.replace("c-1", &number.to_string()), "a");
         template.learn(&event, &classify(Format::Chat, &event));
-        assert_eq!(template.content_bytes(&event).is_some(), number < MAX_TEMPLATES);
+        assert_eq!(content_bytes(&template, &event).is_some(), number < MAX_TEMPLATES);
     }
 }
 
