@@ -121,10 +121,14 @@ fn find_usage(data: &[u8], object: &Object, choices: &[Range<usize>]) -> Option<
     let is_object = |range: &Range<usize>| data[range.start] == b'{';
     let inside =
         |range: Range<usize>| json::scan_within(data, range).ok()?.value(data, "usage").filter(is_object);
+    let found = object.value(data, "usage").filter(is_object);
+    // Most events have no usage at all: a search costs less than a scan of each choice.
+    if found.is_some() || !has_value(data, &KEYS.usage) {
+        return found;
+    }
     object
-        .value(data, "usage")
+        .value_at(data, &["x_groq", "usage"])
         .filter(is_object)
-        .or_else(|| object.value_at(data, &["x_groq", "usage"]).filter(is_object))
         .or_else(|| choices.iter().cloned().find_map(inside))
 }
 
@@ -159,8 +163,8 @@ fn examine_choice(data: &[u8], choice: Range<usize>, seen: &mut Seen) {
                         .any(|member| says(&member.key) && !is_void(&data[member.value.clone()]))
                 }) {
                     seen.class = Class::Content;
+                    seen.content_bytes += text_bytes(data, value);
                 }
-                seen.content_bytes += text_bytes(data, value);
             }
             _ => seen.class = Class::Content,
         }
