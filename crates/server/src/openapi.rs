@@ -2,7 +2,9 @@
 
 mod complete;
 mod errors;
+mod parameters;
 mod request_examples;
+mod request_schemas;
 mod sample;
 
 use utoipa::OpenApi;

@@ -9,6 +9,7 @@ mod names;
 mod paths;
 mod policy;
 mod rust_text;
+mod spec_coverage;
 mod tree;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -37,7 +37,7 @@ pub struct RecentView {
 /// List the latest events.
 #[utoipa::path(get, path = "/admin/api/v1/console/recent", tag = "console",
     params(("limit" = Option<i64>, Query, description = "1 to 500, default 100"),
-        ("event" = Option<String>, Query, description = "Only request, fallback, breaker or config"),
+        ("event" = Option<String>, Query, description = "Only request, fallback, breaker, budget or config"),
         ("after" = Option<i64>, Query, description = "Only events after the one of this id, the first ones of them")),
     responses((status = 200, description = "The events", body = RecentView), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized")),
@@ -72,7 +72,7 @@ pub async fn recent(
 
 /// Stream events as they happen, as server-sent events.
 #[utoipa::path(get, path = "/admin/api/v1/console/stream", tag = "console",
-    params(("event" = Option<String>, Query, description = "Only request, fallback, breaker or config"),
+    params(("event" = Option<String>, Query, description = "Only request, fallback, breaker, budget or config"),
         ("last_event_id" = Option<i64>, Query, description = "Begin after the event of this id, as far as it is still there"),
         ("Last-Event-ID" = Option<i64>, Header, description = "The same, and wins: what browsers send when they come back")),
     responses((status = 200, description = "The events", content_type = "text/event-stream", body = String),

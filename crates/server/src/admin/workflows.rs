@@ -151,7 +151,7 @@ pub async fn list(
 
 /// List versions, of all scopes or of one, from the newest to the oldest.
 #[utoipa::path(get, path = "/admin/api/v1/workflows/versions", tag = "workflows",
-    params(("scope_type" = Option<String>, Query, description = "Only scopes of this type, e.g. global"),
+    params(("scope_type" = Option<String>, Query, description = "Only global, provider, provider_model, path, provider_path or provider_model_path"),
         ("scope_provider_name" = Option<String>, Query, description = "Only scopes with this provider"),
         ("scope_model" = Option<String>, Query, description = "Only scopes with this model"),
         ("scope_user_path" = Option<String>, Query, description = "Only scopes with this user path"),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::{errors, request_examples, sample};
+use super::{errors, parameters, request_examples, request_schemas, sample};
 
 /// Completes the document in place.
 pub fn complete(document: &mut Value) {
@@ -19,6 +19,7 @@ pub fn complete(document: &mut Value) {
             name(operation, &repeated);
             describe(operation);
             errors::add(operation, path);
+            constrain_request(operation, path);
             add_request_example(operation, &place);
             add_response_examples(operation, &components);
         }
@@ -55,6 +56,18 @@ fn describe(operation: &mut Value) {
         None => "Requires no credential.".to_owned(),
     };
     operation["description"] = format!("{own}\n\n{access}").into();
+}
+
+/// Adds the constraints of parameters, and the schema of a body that its handler declares as any JSON.
+fn constrain_request(operation: &mut Value, path: &str) {
+    for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+        parameters::constrain(parameter, path);
+    }
+    if let Some(content) = operation.pointer_mut("/requestBody/content/application~1json")
+        && let Some(schema) = request_schemas::find(path)
+    {
+        content["schema"] = schema;
+    }
 }
 
 fn add_request_example(operation: &mut Value, place: &str) {

@@ -43,7 +43,7 @@ pub struct KeyList {
         ("enabled" = Option<bool>, Query, description = "Not deactivated, or deactivated"),
         ("active" = Option<bool>, Query, description = "Enabled and not expired, or not"),
         ("scope" = Option<String>, Query, description = "Only keys with this scope in their list"),
-        ("sort" = Option<String>, Query, description = "created_at, name or last_used_at; descending with a leading '-'. Default: -created_at")),
+        ("sort" = Option<String>, Query, description = "created_at, -created_at (default), name, -name, last_used_at or -last_used_at")),
     responses((status = 200, description = "The keys", body = KeyList), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized"), (status = 403, description = "A user path beyond the caller's own")),
     security(("bearer" = ["admin:auth-keys:read"])))]
