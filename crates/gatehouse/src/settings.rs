@@ -16,6 +16,7 @@ mod markdown;
 mod nearest;
 mod providers;
 mod reader;
+mod restart;
 mod routing;
 mod secret_files;
 mod spending;
@@ -33,6 +34,7 @@ pub use fault::SettingsFault;
 pub use json_value::to_json;
 #[cfg(test)]
 pub use markdown::settings_markdown;
+pub use restart::restart_reason;
 pub use table::*;
 pub use value::{
     Demo, Edition, FailMode, LogFormat, PassthroughUnmetered, StorageType, UnpricedPolicy, Value, network,

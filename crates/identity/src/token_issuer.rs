@@ -17,7 +17,7 @@ use crate::token::{self, CLOCK_SKEW, TokenRejection, TokenRules};
 use crate::yaml_number;
 
 /// An issuer as configured in `TOKEN_ISSUERS`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenIssuer {
     pub issuer: String,
@@ -36,7 +36,7 @@ pub struct TokenIssuer {
 }
 
 /// Templates over the claims of a token.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ClaimRules {
     #[serde(default)]
@@ -51,7 +51,7 @@ pub struct ClaimRules {
 }
 
 /// The limits of each subject.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TokenRateLimits {
     #[serde(default, deserialize_with = "yaml_number::optional")]

@@ -34,6 +34,7 @@ use crate::services::body_work::{BodyWork, LARGE_BODY};
 use crate::services::console::{Console, Notice};
 use crate::services::injection_scorer::InjectionScorer;
 use crate::services::key_uses::KeyUses;
+use crate::services::live_value::LiveValue;
 use crate::services::metrics::Metrics;
 use crate::services::pending_receipts::PendingReceipts;
 use crate::services::prompt_affinity::PromptAffinity;
@@ -70,7 +71,8 @@ pub struct Gateway {
     pub metrics: Metrics,
     pub target_health: HealthRegistry,
     pub traces: Option<Traces>,
-    pub policy: Policy,
+    /// The settings that apply to calls; replaced when settings change.
+    pub policy: LiveValue<Policy>,
     pub capabilities: Capabilities,
     /// The trust in addresses that are set through the admin API.
     pub admin_trust: Trust,

@@ -9,6 +9,7 @@ pub mod feed;
 pub mod injection_scorer;
 pub mod json_document;
 pub mod key_uses;
+pub mod live_value;
 pub mod metrics;
 pub mod pending_receipts;
 pub mod prompt_affinity;

@@ -18,6 +18,7 @@ mod inference;
 mod known_query;
 mod logins;
 mod nearest;
+mod oidc_documents;
 mod openapi;
 mod path;
 mod preface;
@@ -44,6 +45,7 @@ use identity::oidc::OidcProvider;
 use ipnet::IpNet;
 use pipeline::gateway::Gateway;
 use pipeline::refresh::Refresher;
+use pipeline::services::live_value::LiveValue;
 
 pub use accept::{ListenConfig, serve};
 pub use admin::config::{FileResources, schema as config_schema};
@@ -58,7 +60,8 @@ pub struct App {
     pub gateway: Arc<Gateway>,
     pub refresher: Arc<Refresher>,
     pub settings: Arc<dyn RuntimeSettings>,
-    pub config: Config,
+    /// Replaced when settings change.
+    pub config: Arc<LiveValue<Config>>,
     /// Serializes changes of names: held from the check of a name until the write is in the snapshot, so that two
     /// conflicting records cannot both pass the check.
     naming: tokio::sync::Mutex<()>,
@@ -67,6 +70,7 @@ pub struct App {
     /// Held while the configuration files of a tool are written.
     configuring_tools: Arc<tokio::sync::Mutex<()>>,
     logins: logins::Logins,
+    oidc_documents: oidc_documents::OidcDocuments,
     draining: AtomicBool,
     /// The result of the last disk probe of `/ready`, and its time.
     disk_space: tokio::sync::Mutex<Option<(Duration, dependencies::DiskSpace)>>,
@@ -148,23 +152,30 @@ impl Default for Config {
     }
 }
 
+impl From<Config> for Arc<LiveValue<Config>> {
+    fn from(config: Config) -> Self {
+        Self::new(LiveValue::new(config))
+    }
+}
+
 impl App {
     pub fn new(
         gateway: Arc<Gateway>,
         refresher: Arc<Refresher>,
         settings: Arc<dyn RuntimeSettings>,
-        config: Config,
+        config: impl Into<Arc<LiveValue<Config>>>,
     ) -> Arc<Self> {
         let started = Started { at: gateway.clock.now(), tick: gateway.clock.tick() };
         Arc::new(Self {
             gateway,
             refresher,
             settings,
-            config,
+            config: config.into(),
             naming: Default::default(),
             recalculating: Default::default(),
             configuring_tools: Default::default(),
             logins: Default::default(),
+            oidc_documents: Default::default(),
             draining: AtomicBool::new(false),
             disk_space: Default::default(),
             started,

@@ -41,6 +41,9 @@ pub struct SettingState {
     pub locked_reason: Option<String>,
     /// Whether a change takes effect after a restart only
     pub restart_required: bool,
+    /// Why a change takes effect after a restart only
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub restart_reason: Option<&'static str>,
     /// Whether this value is not in force yet and waits for a restart
     pub restart_pending: bool,
     pub secret: bool,

@@ -29,6 +29,7 @@ const MIGRATIONS: &[Migration] = &[
     ("semantic_cache", include_str!("migrations/0014_semantic_cache.sql")),
     ("prompt_cache_savings", include_str!("migrations/0015_prompt_cache_savings.sql")),
     ("sessions", include_str!("migrations/0016_sessions.sql")),
+    ("revocation_expiry", include_str!("migrations/0018_revocation_expiry.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.

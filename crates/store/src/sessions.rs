@@ -4,6 +4,8 @@ mod revocations;
 #[cfg(test)]
 mod tests;
 
+use std::time::Duration;
+
 use domain::clock::Timestamp;
 use domain::resources::auth_key;
 use domain::session::{SessionKind, SessionOwner, SessionRecord};
@@ -12,6 +14,9 @@ use crate::StoreError;
 use crate::database::{Database, Row, Writing};
 
 pub use revocations::{RevokedBy, TokenRevocation};
+
+/// The pause between two batches of deletions.
+const BREATH: Duration = Duration::from_millis(20);
 
 /// The table of sessions and that of revoked tokens. Clones share the database.
 #[derive(Clone)]
@@ -135,10 +140,24 @@ impl Sessions {
             .await
     }
 
-    /// Deletes expired sessions.
-    pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let values = [now.micros().into()];
-        self.database.execute("DELETE FROM sessions WHERE expires_at <= $1", &values).await
+    /// Deletes expired sessions in batches, with pauses for other writers.
+    pub async fn expire(&self, now: Timestamp, batch: i64) -> Result<u64, StoreError> {
+        const DELETE: &str = "DELETE FROM sessions WHERE digest IN \
+             (SELECT digest FROM sessions WHERE expires_at <= $1 LIMIT $2)";
+        self.delete_expired(DELETE, now, batch).await
+    }
+
+    async fn delete_expired(&self, sql: &'static str, now: Timestamp, batch: i64) -> Result<u64, StoreError> {
+        let batch = batch.max(1);
+        let mut deleted = 0;
+        loop {
+            let count = self.database.execute(sql, &[now.micros().into(), batch.into()]).await?;
+            deleted += count;
+            if count < batch.unsigned_abs() {
+                return Ok(deleted);
+            }
+            tokio::time::sleep(BREATH).await;
+        }
     }
 }
 

@@ -79,8 +79,8 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
         tracing::warn!("{fault}");
     }
     let listener = listen(&settings).await?;
-    let running = |refresher, gateway| {
-        Arc::new(RunningSettings::new(settings.clone(), input, refresher, gateway, log_level))
+    let running = |refresher, parts| {
+        Arc::new(RunningSettings::new(settings.clone(), input, refresher, parts, log_level))
     };
     let assembled = assemble::assemble(&settings, &listener, store, running).await?;
     announce(&settings, &listener, &assembled);

@@ -111,8 +111,8 @@ impl Settlement {
         gateway.console.settled(&receipt);
         audit::announce(&gateway.audit, &receipt);
         // Calls without a valid key are not charged; without an audit entry either, there is nothing to write.
-        if gateway.policy.keeps_journal()
-            && (receipt.is_booked() || receipt.audit.is_some())
+        // Whether it is booked and audited was decided when it was opened: settings may have changed meanwhile.
+        if (receipt.is_booked() || receipt.audit.is_some())
             && let Err(error) = gateway.journal.close_call(&receipt, shard)
         {
             gateway.metrics.journal_failures.inc();

@@ -30,7 +30,7 @@ impl Refresher {
         let seq = sessions.newest_change().await?;
         let now = self.gateway.clock.now();
         let table = SessionTable::default().with(seq, sessions.live(now).await?, now);
-        let revocations = Revocations::default().with(sessions.revocations_since(0).await?);
+        let revocations = Revocations::default().with(sessions.revocations_since(0).await?, now);
         let (users, tenants, errors) = self.users().await?;
         let identities = Identities {
             sessions: Arc::new(table),
@@ -61,9 +61,6 @@ impl Refresher {
     pub async fn keep_fetching_token_keys(self: Arc<Self>) {
         loop {
             let issuers = self.gateway.snapshot().identities.token_issuers.clone();
-            if issuers.is_empty() {
-                return;
-            }
             issuers.refresh_keys(&self.gateway.egress, self.gateway.clock.tick()).await;
             tokio::time::sleep(TOKEN_KEY_INTERVAL).await;
         }
@@ -80,11 +77,12 @@ impl Refresher {
             return Ok(());
         }
         let changed = sessions.changed_since(seen).await?;
-        let table = snapshot.identities.sessions.with(newest, changed, self.gateway.clock.now());
+        let now = self.gateway.clock.now();
+        let table = snapshot.identities.sessions.with(newest, changed, now);
         snapshot.identities.sessions = Arc::new(table);
         let revoked = sessions.revocations_since(seen).await?;
         if !revoked.is_empty() {
-            snapshot.identities.revocations = Arc::new(snapshot.identities.revocations.with(revoked));
+            snapshot.identities.revocations = Arc::new(snapshot.identities.revocations.with(revoked, now));
         }
         self.publish(snapshot);
         Ok(())

@@ -8,6 +8,7 @@ use store::StoreError;
 
 use super::sections::{AuthKeys, BudgetSections, RouteSections, WorkflowSections};
 use super::{Refresher, StaticConfig};
+use crate::services::token_issuers::TokenIssuers;
 use crate::snapshot::Snapshot;
 use crate::snapshot::keys::Keys;
 
@@ -21,7 +22,7 @@ impl Refresher {
     pub async fn reconfigure(&self, configuration: StaticConfig, master: [u8; 32]) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let before = self.fixed.swap(Arc::new(configuration));
-        let compiled = self.recompile(master).await;
+        let compiled = self.recompile(master, &before).await;
         if compiled.is_err() {
             self.fixed.store(before);
         }
@@ -29,7 +30,7 @@ impl Refresher {
     }
 
     /// Compiles budgets last: the steps before have no side effects if one of them fails.
-    async fn recompile(&self, master: [u8; 32]) -> Result<(), StoreError> {
+    async fn recompile(&self, master: [u8; 32], before: &StaticConfig) -> Result<(), StoreError> {
         let (routes, in_routes) = self.routes().await?;
         let (guardrails, workflows, in_workflows) = self.workflows(None).await?;
         let mut compilation = self.compilation(&[], None);
@@ -42,6 +43,11 @@ impl Refresher {
         snapshot.document_errors.replace_kinds(&[AuthKey::KIND], in_keys);
         snapshot.document_errors.replace_kinds(RouteSections::KINDS, in_routes);
         snapshot.document_errors.replace_kinds(BudgetSections::KINDS, in_budgets);
+        let issuers = &self.fixed().token_issuers;
+        if *issuers != before.token_issuers {
+            // Tokens that were verified before are verified again: their issuer may be gone or have other rules.
+            snapshot.identities.token_issuers = Arc::new(TokenIssuers::new(issuers.clone()));
+        }
         self.publish(Snapshot { routes, guardrails, workflows, keys, master, ..snapshot });
         Ok(())
     }

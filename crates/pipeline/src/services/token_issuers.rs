@@ -113,6 +113,13 @@ impl TokenIssuers {
         known.ok_or(TokenRejection::UnknownIssuer)
     }
 
+    /// The end of a token that was verified here, by its id.
+    pub fn expiry_of(&self, issuer: &str, jti: &str) -> Option<Timestamp> {
+        let is_named = |facts: &TokenFacts| &*facts.issuer == issuer && facts.jti.as_deref() == Some(jti);
+        let found = self.verified.iter().filter(|(_, (_, facts))| is_named(facts));
+        found.filter_map(|(_, (_, facts))| facts.grant.expires_at).max()
+    }
+
     /// Requests the keys of the issuer of a token whose key is not known, unless that was done just before. Waits for a
     /// request in progress.
     pub async fn learn_keys(&self, token: &str, egress: &Egress, now: Duration) {

@@ -94,7 +94,7 @@ impl Ground {
             metrics: Default::default(),
             target_health: Default::default(),
             traces: None,
-            policy,
+            policy: policy.into(),
             capabilities: Capabilities { edition: Edition::Oss, single: Default::default() },
             snapshot: ArcSwap::from_pointee(Snapshot {
                 revision: 0,

@@ -124,12 +124,15 @@ async fn put(
     values: &SettingValues,
     before: Option<&Stored<SettingValues>>,
 ) -> Result<Stored<SettingValues>, StoreError> {
-    let etag = before.map(Stored::etag);
     let store = app.refresher.store();
-    let writing = match store.documents().find(SettingValues::KIND, setting_values::NAME).await? {
-        None => Writing::Create,
-        // One that cannot be read is replaced as well.
-        Some(_) => Writing::Upsert,
+    let found = store.documents().find(SettingValues::KIND, setting_values::NAME).await?;
+    let (writing, etag) = match (before, found) {
+        (None, None) => (Writing::Create, None),
+        (Some(before), _) => (Writing::Upsert, Some(before.etag())),
+        // Another replica has stored the first values meanwhile.
+        (None, Some(_)) if stored(app).await?.is_some() => return Err(StoreError::PreconditionFailed),
+        // Values that cannot be read are replaced, unless others replace them first.
+        (None, Some(unreadable)) => (Writing::Upsert, Some(format!("\"{}\"", unreadable.revision))),
     };
     store.collection::<SettingValues>().put(values, writing, actor, etag.as_deref()).await
 }

@@ -201,7 +201,7 @@ impl TestApp {
             metrics: Default::default(),
             target_health: Default::default(),
             traces: None,
-            policy,
+            policy: policy.into(),
             capabilities: Capabilities { edition: settings.edition, single: Default::default() },
             snapshot: ArcSwap::from_pointee(empty_snapshot()),
             pending_receipts: Default::default(),

@@ -16,6 +16,8 @@ pub struct TokenRevocation {
     pub value: String,
     /// Tokens of a subject or issuer that were issued later are accepted again.
     pub revoked_at: Timestamp,
+    /// The end of the tokens that it names, if it is known. The revocation is deleted afterwards.
+    pub expires_at: Option<Timestamp>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -41,16 +43,22 @@ impl RevokedBy {
 
 impl Sessions {
     pub async fn revoke_tokens(&self, revocation: &TokenRevocation) -> Result<(), StoreError> {
-        const PUT: &str = "INSERT INTO token_revocations (kind, issuer, value, revoked_at, seq) \
-             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (kind, issuer, value) DO UPDATE \
-             SET revoked_at = excluded.revoked_at, seq = excluded.seq";
-        let TokenRevocation { by, issuer, value, revoked_at } = revocation;
+        const PUT: &str = "INSERT INTO token_revocations (kind, issuer, value, revoked_at, expires_at, seq) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (kind, issuer, value) DO UPDATE \
+             SET revoked_at = excluded.revoked_at, expires_at = excluded.expires_at, seq = excluded.seq";
+        let TokenRevocation { by, issuer, value, revoked_at, expires_at } = revocation;
         self.database
             .limited(async {
                 let mut open = self.database.begin().await?;
                 let seq = next_change(&mut open).await?;
-                let values =
-                    [by.as_str().into(), issuer.into(), value.into(), revoked_at.micros().into(), seq.into()];
+                let values = [
+                    by.as_str().into(),
+                    issuer.into(),
+                    value.into(),
+                    revoked_at.micros().into(),
+                    expires_at.map(Timestamp::micros).into(),
+                    seq.into(),
+                ];
                 open.execute(PUT, &values).await?;
                 open.commit().await
             })
@@ -59,10 +67,16 @@ impl Sessions {
 
     /// The revocations after this change.
     pub async fn revocations_since(&self, seq: i64) -> Result<Vec<TokenRevocation>, StoreError> {
-        const SINCE: &str =
-            "SELECT kind, issuer, value, revoked_at FROM token_revocations WHERE seq > $1 ORDER BY seq";
+        const SINCE: &str = "SELECT kind, issuer, value, revoked_at, expires_at FROM token_revocations WHERE seq > $1 ORDER BY seq";
         let rows = self.database.fetch(SINCE, &[seq.into()]).await?;
         Ok(rows.iter().filter_map(read).collect())
+    }
+
+    /// Deletes revocations whose tokens have all expired, in batches, with pauses for other writers.
+    pub async fn expire_revocations(&self, now: Timestamp, batch: i64) -> Result<u64, StoreError> {
+        const DELETE: &str = "DELETE FROM token_revocations WHERE (kind, issuer, value) IN \
+             (SELECT kind, issuer, value FROM token_revocations WHERE expires_at <= $1 LIMIT $2)";
+        self.delete_expired(DELETE, now, batch).await
     }
 }
 
@@ -72,5 +86,6 @@ fn read(row: &Row) -> Option<TokenRevocation> {
         issuer: row.get(1).ok()?,
         value: row.get(2).ok()?,
         revoked_at: Timestamp(row.get(3).ok()?),
+        expires_at: row.get::<Option<i64>>(4).ok()?.map(Timestamp),
     })
 }

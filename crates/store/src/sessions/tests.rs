@@ -35,7 +35,7 @@ async fn sessions_are_listed_while_they_live() {
         let ended = sessions.changed_since(before).await.unwrap();
         assert_eq!(ended.len(), 2);
         assert!(ended.iter().all(|record| record.ended_at == Some(Timestamp(20))), "{ended:?}");
-        assert_eq!(sessions.expire(Timestamp(1_000)).await.unwrap(), 3);
+        assert_eq!(sessions.expire(Timestamp(1_000), 2).await.unwrap(), 3);
     })
     .await;
 }
@@ -101,6 +101,7 @@ async fn revocations_are_read_by_change() {
             issuer: "https://issuer".into(),
             value: "alice".into(),
             revoked_at: Timestamp(5),
+            expires_at: None,
         };
         sessions.revoke_tokens(&revocation).await.unwrap();
         assert_eq!(sessions.revocations_since(0).await.unwrap(), [revocation.clone()]);
@@ -109,6 +110,29 @@ async fn revocations_are_read_by_change() {
         revocation.revoked_at = Timestamp(9);
         sessions.revoke_tokens(&revocation).await.unwrap();
         assert_eq!(sessions.revocations_since(seen).await.unwrap(), [revocation]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn revocations_of_expired_tokens_are_deleted_in_batches() {
+    for_each_backend(|store| async move {
+        let sessions = store.sessions();
+        let revocation = |value: &str, expires_at: Option<i64>| TokenRevocation {
+            by: RevokedBy::Jti,
+            issuer: "https://issuer".into(),
+            value: value.into(),
+            revoked_at: Timestamp(5),
+            expires_at: expires_at.map(Timestamp),
+        };
+        let kept = [revocation("later", Some(101)), revocation("unknown", None)];
+        let gone = ["a", "b", "c", "d", "e"].map(|value| revocation(value, Some(100)));
+        for one in gone.iter().chain(&kept) {
+            sessions.revoke_tokens(one).await.unwrap();
+        }
+        assert_eq!(sessions.expire_revocations(Timestamp(99), 2).await.unwrap(), 0);
+        assert_eq!(sessions.expire_revocations(Timestamp(100), 2).await.unwrap(), 5);
+        assert_eq!(sessions.revocations_since(0).await.unwrap(), kept);
     })
     .await;
 }

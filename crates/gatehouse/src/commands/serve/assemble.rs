@@ -23,6 +23,8 @@ use pipeline::services::audit;
 use pipeline::services::console::Console;
 use pipeline::services::feed::Feed;
 use pipeline::services::injection_scorer::InjectionScorer;
+use pipeline::services::live_value::LiveValue;
+use pipeline::services::response_cache::ResponseCache;
 use pipeline::services::traces;
 use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvent, WebhookEvents};
 use pipeline::snapshot::Snapshot;
@@ -30,11 +32,12 @@ use pipeline::snapshot::keys::Keys;
 use server::{App, Config, HttpService, IdentityConfig, ListenConfig, Workers};
 use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig, StoreError};
 use tokio::net::TcpListener;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::task::TaskTracker;
 
-use super::background_tasks::{spawn, start_background};
-use super::reload::RunningSettings;
+use super::background_tasks::{BackgroundSettings, spawn, start_background};
+use super::reload::{LiveParts, RunningSettings};
 use crate::embedder;
 use crate::master_key::{self, MasterKey};
 use crate::settings::{
@@ -74,7 +77,7 @@ pub async fn assemble(
     settings: &Settings,
     listener: &TcpListener,
     store: Store,
-    running: impl FnOnce(Arc<Refresher>, Arc<Gateway>) -> Arc<RunningSettings>,
+    running: impl FnOnce(Arc<Refresher>, LiveParts) -> Arc<RunningSettings>,
 ) -> Result<AssembledGateway, String> {
     let (clock, entropy): (Arc<dyn Clock>, Arc<dyn Entropy>) =
         (Arc::new(SystemClock), Arc::new(SystemEntropy));
@@ -104,7 +107,8 @@ pub async fn assemble(
     let events = clock.now().millis().unsigned_abs() * 1_000;
     let policy = policy(settings);
     let gateway = Arc::new(Gateway {
-        response_cache: policy.cache.open(),
+        // Also if it is off: it can be switched on while the gateway runs.
+        response_cache: Some(Arc::new(ResponseCache::new(policy.cache.max_bytes))),
         semantic_cache: policy
             .cache
             .open_semantic(embedder::find(settings), Some(store.semantic_entries().clone())),
@@ -118,7 +122,7 @@ pub async fn assemble(
         metrics: Default::default(),
         target_health: Default::default(),
         traces,
-        policy,
+        policy: policy.into(),
         capabilities: settings.capabilities().map_err(|fault| fault.to_string())?,
         snapshot: ArcSwap::from_pointee(empty_snapshot(&master_key)),
         pending_receipts: Default::default(),
@@ -153,9 +157,13 @@ pub async fn assemble(
         .load()
         .await
         .map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
-    background.extend(start_background(settings, &gateway, &refresher, &store));
-    let running_settings = running(refresher.clone(), gateway.clone());
-    let app = App::new(gateway.clone(), refresher.clone(), running_settings.clone(), server_config(settings));
+    let (background_settings, changing) = watch::channel(BackgroundSettings::of(settings));
+    background.extend(start_background(&changing, &gateway, &refresher, &store));
+    let config: Arc<LiveValue<Config>> = server_config(settings).into();
+    let parts =
+        LiveParts { gateway: gateway.clone(), config: config.clone(), background: background_settings };
+    let running_settings = running(refresher.clone(), parts);
+    let app = App::new(gateway.clone(), refresher.clone(), running_settings.clone(), config);
     let identity = &settings.identity;
     if let (true, Some(email), Some(password)) =
         (gateway.capabilities.has(Capability::Identity), &identity.admin_email, &identity.admin_password)
@@ -280,7 +288,13 @@ fn secrets(settings: &Settings, master_key: &MasterKey, sealing_key: &[u8; 32]) 
         Secret::new(unpadded(STANDARD.encode(sealing_key))),
         Secret::new(unpadded(URL_SAFE.encode(sealing_key))),
     ];
-    secrets.extend(settings.identity.admin_password.clone());
+    secrets.extend(configured_secrets(settings));
+    secrets
+}
+
+/// The secrets of the settings, beside the keys of the gateway.
+pub fn configured_secrets(settings: &Settings) -> Vec<Secret> {
+    let mut secrets: Vec<Secret> = settings.identity.admin_password.iter().cloned().collect();
     secrets.extend(
         settings.identity.oidc_providers.list.iter().filter_map(|provider| provider.client_secret.clone()),
     );
@@ -330,7 +344,8 @@ pub fn egress_config(settings: &Settings) -> EgressConfig {
     }
 }
 
-fn policy(settings: &Settings) -> Policy {
+/// The settings that apply to calls.
+pub fn policy(settings: &Settings) -> Policy {
     let heartbeat = settings.upstream.stream_heartbeat;
     Policy {
         body_limit: settings.server.body_size_limit.0,
@@ -447,14 +462,15 @@ pub fn demo(settings: &Settings) -> Option<bool> {
 }
 
 /// The receiver of webhooks that the settings name; without a list of events, it gets all.
-fn webhook_receiver(settings: &Settings) -> Option<ConfiguredReceiver> {
+pub fn webhook_receiver(settings: &Settings) -> Option<ConfiguredReceiver> {
     let (url, secret) = settings.webhooks.url.clone().zip(settings.webhooks.secret.clone())?;
     let named = settings.webhooks.events.iter().filter_map(|name| WebhookEvent::parse(name)).collect();
     let events = if settings.webhooks.events.is_empty() { WebhookEvent::ALL.to_vec() } else { named };
     Some(ConfiguredReceiver { url, secret, events })
 }
 
-fn server_config(settings: &Settings) -> Config {
+/// The settings of the HTTP server.
+pub fn server_config(settings: &Settings) -> Config {
     Config {
         version: env!("CARGO_PKG_VERSION"),
         base_path: settings.server.base_path.0.clone(),

@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::capability::Capability;
+use domain::clock::Timestamp;
 use pipeline::budgets;
 use pipeline::gateway::{Gateway, background, webhook_events};
 use pipeline::refresh::Refresher;
 use store::Store;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::assemble::NEVER;
@@ -15,6 +17,10 @@ use crate::settings::Settings;
 
 const FOLLOW_INTERVAL: Duration = Duration::from_millis(500);
 const HOURLY: Duration = Duration::from_secs(3600);
+/// The time between two looks whether a receiver of webhooks is configured.
+const RECEIVER_POLL: Duration = Duration::from_secs(2);
+/// The most expired rows that are deleted in one step.
+const BATCH: i64 = 500;
 
 #[expect(
     clippy::disallowed_methods,
@@ -24,17 +30,38 @@ pub fn spawn(task: impl Future<Output = ()> + Send + 'static) -> JoinHandle<()> 
     tokio::spawn(task)
 }
 
-/// Starts the tasks that the settings ask for.
+/// The settings of background tasks, which a reload can change.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BackgroundSettings {
+    pub model_refresh_interval: Duration,
+    /// Days that usage rows are kept; 0 keeps them forever.
+    pub usage_days: u32,
+    /// Days that audit entries are kept; 0 keeps them forever.
+    pub audit_days: u32,
+}
+
+impl BackgroundSettings {
+    pub fn of(settings: &Settings) -> Self {
+        let interval = settings.models.refresh_interval;
+        Self {
+            model_refresh_interval: if interval.is_zero() { NEVER } else { interval },
+            usage_days: settings.usage.retention_days,
+            audit_days: settings.logging.retention_days,
+        }
+    }
+}
+
+type Changing = watch::Receiver<BackgroundSettings>;
+
+/// Starts the background tasks.
 pub fn start_background(
-    settings: &Settings,
+    settings: &Changing,
     gateway: &Arc<Gateway>,
     refresher: &Arc<Refresher>,
     store: &Store,
 ) -> Vec<JoinHandle<()>> {
-    let interval = settings.models.refresh_interval;
-    let interval = if interval.is_zero() { NEVER } else { interval };
     let mut tasks = vec![
-        spawn(refresher.clone().keep_discovering(interval)),
+        spawn(keep_discovering(refresher.clone(), settings.clone())),
         spawn(background::keep_retrying_receipts(gateway.clone())),
         spawn(keep_sweeping(gateway.clone())),
         spawn(keep_expiring(gateway.clone(), store.clone())),
@@ -48,19 +75,16 @@ pub fn start_background(
         tasks.push(spawn(background::keep_semantic_cache(gateway.clone(), store.clone())));
     }
     let has_budgets = gateway.capabilities.has(Capability::AdvancedBudgets);
-    let has_receiver = gateway.webhook_events.receiver().is_some();
     let webhooks = refresher.webhooks();
-    if has_budgets || has_receiver {
-        tasks.push(spawn(webhooks.clone().keep_delivering()));
+    let delivering = webhooks.clone().keep_delivering();
+    match has_budgets {
+        true => tasks.push(spawn(delivering)),
+        false => tasks.push(spawn(with_receiver(gateway.clone(), delivering))),
     }
-    if has_receiver {
-        tasks.push(spawn(webhook_events::keep_storing_events(gateway.clone(), webhooks.clone())));
-        tasks.push(spawn(webhook_events::keep_following_changes(
-            gateway.clone(),
-            store.clone(),
-            webhooks.clone(),
-        )));
-    }
+    let storing = webhook_events::keep_storing_events(gateway.clone(), webhooks.clone());
+    tasks.push(spawn(with_receiver(gateway.clone(), storing)));
+    let following = webhook_events::keep_following_changes(gateway.clone(), store.clone(), webhooks.clone());
+    tasks.push(spawn(with_receiver(gateway.clone(), following)));
     if has_budgets {
         tasks.push(spawn(budgets::keep_synchronising(
             gateway.budgets.clone(),
@@ -69,17 +93,51 @@ pub fn start_background(
         )));
         tasks.push(spawn(background::keep_sending_budget_alerts(gateway.clone(), webhooks)));
     }
-    if settings.usage.retention_days > 0 {
-        tasks.push(spawn(delete_expired_regularly(
-            gateway.clone(),
-            store.clone(),
-            settings.usage.retention_days,
-        )));
-    }
-    if settings.logging.retention_days > 0 {
-        tasks.push(spawn(keep_pruning(gateway.clone(), store.clone(), settings.logging.retention_days)));
-    }
+    tasks.push(spawn(delete_expired_regularly(gateway.clone(), store.clone(), settings.clone())));
+    tasks.push(spawn(keep_pruning(gateway.clone(), store.clone(), settings.clone())));
     tasks
+}
+
+/// Runs a task of webhooks once a receiver is configured.
+async fn with_receiver(gateway: Arc<Gateway>, task: impl Future<Output = ()>) {
+    while gateway.webhook_events.receiver().is_none() {
+        tokio::time::sleep(RECEIVER_POLL).await;
+    }
+    task.await;
+}
+
+/// Waits for the time to pass, or for other settings.
+async fn pause(time: Duration, settings: &mut Changing) {
+    tokio::select! {
+        () = tokio::time::sleep(time) => {}
+        // Without a sender, the process ends.
+        _ = settings.changed() => {}
+    }
+}
+
+/// Discovers models at the interval of the settings. A changed interval begins with a discovery.
+async fn keep_discovering(refresher: Arc<Refresher>, mut settings: Changing) {
+    loop {
+        let interval = settings.borrow_and_update().model_refresh_interval;
+        let same_interval = async {
+            while settings.changed().await.is_ok() {
+                if settings.borrow_and_update().model_refresh_interval != interval {
+                    return;
+                }
+            }
+            std::future::pending().await
+        };
+        tokio::select! {
+            () = refresher.clone().keep_discovering(interval) => {}
+            () = same_interval => {}
+        }
+    }
+}
+
+/// The time before which records are expired; `None` if they are kept forever.
+fn expired_before(gateway: &Gateway, days: u32) -> Option<Timestamp> {
+    let age = i64::from(days) * 24 * 3600 * 1_000_000;
+    (days > 0).then(|| Timestamp(gateway.clock.now().micros() - age))
 }
 
 /// Closes idle connections to providers.
@@ -109,39 +167,45 @@ async fn keep_expiring(gateway: Arc<Gateway>, store: Store) {
             Ok(count) => tracing::info!(count, "expired entries of the semantic cache deleted"),
             Err(error) => tracing::warn!(%error, "failed to delete expired entries of the semantic cache"),
         }
-        if let Err(error) = store.sessions().expire(gateway.clock.now()).await {
+        let sessions = store.sessions();
+        if let Err(error) = sessions.expire(gateway.clock.now(), BATCH).await {
             tracing::warn!(%error, "failed to delete expired sessions");
+        }
+        if let Err(error) = sessions.expire_revocations(gateway.clock.now(), BATCH).await {
+            tracing::warn!(%error, "failed to delete revocations of expired tokens");
         }
     }
 }
 
 /// Deletes usage rows past their retention, in small batches, and the sums of the semantic cache of that time.
-async fn delete_expired_regularly(gateway: Arc<Gateway>, store: Store, days: u32) {
+async fn delete_expired_regularly(gateway: Arc<Gateway>, store: Store, mut settings: Changing) {
     loop {
-        let age = i64::from(days) * 24 * 3600 * 1_000_000;
-        let before = domain::clock::Timestamp(gateway.clock.now().micros() - age);
-        match store.ledger().delete_before(before, 1000).await {
-            Ok(0) => {}
-            Ok(rows) => tracing::info!(rows, "expired usage rows deleted"),
-            Err(error) => tracing::warn!(%error, "failed to delete expired usage rows"),
+        let days = settings.borrow_and_update().usage_days;
+        if let Some(before) = expired_before(&gateway, days) {
+            match store.ledger().delete_before(before, 1000).await {
+                Ok(0) => {}
+                Ok(rows) => tracing::info!(rows, "expired usage rows deleted"),
+                Err(error) => tracing::warn!(%error, "failed to delete expired usage rows"),
+            }
+            if let Err(error) = store.ledger().delete_semantic_checks_before(before).await {
+                tracing::warn!(%error, "failed to delete expired sums of the semantic cache");
+            }
         }
-        if let Err(error) = store.ledger().delete_semantic_checks_before(before).await {
-            tracing::warn!(%error, "failed to delete expired sums of the semantic cache");
-        }
-        tokio::time::sleep(HOURLY).await;
+        pause(HOURLY, &mut settings).await;
     }
 }
 
 /// Deletes audit entries past their retention, in small batches, even if the audit log is disabled now.
-async fn keep_pruning(gateway: Arc<Gateway>, store: Store, days: u32) {
+async fn keep_pruning(gateway: Arc<Gateway>, store: Store, mut settings: Changing) {
     loop {
-        let age = i64::from(days) * 24 * 3600 * 1_000_000;
-        let before = domain::clock::Timestamp(gateway.clock.now().micros() - age);
-        match store.audit().delete_before(before, 200).await {
-            Ok(0) => {}
-            Ok(rows) => tracing::info!(rows, "expired audit entries deleted"),
-            Err(error) => tracing::warn!(%error, "failed to delete expired audit entries"),
+        let days = settings.borrow_and_update().audit_days;
+        if let Some(before) = expired_before(&gateway, days) {
+            match store.audit().delete_before(before, 200).await {
+                Ok(0) => {}
+                Ok(rows) => tracing::info!(rows, "expired audit entries deleted"),
+                Err(error) => tracing::warn!(%error, "failed to delete expired audit entries"),
+            }
         }
-        tokio::time::sleep(HOURLY).await;
+        pause(HOURLY, &mut settings).await;
     }
 }

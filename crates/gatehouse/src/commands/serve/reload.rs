@@ -3,18 +3,17 @@
 
 mod changes;
 mod listing;
+mod live_parts;
 #[cfg(test)]
 mod tests;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use arc_swap::ArcSwap;
 use domain::resources::auth_key;
 use domain::resources::setting_values::{self, SettingValues};
 use domain::secret::Secret;
-use pipeline::gateway::Gateway;
 use pipeline::refresh::{Refresher, StaticConfig};
 use server::{RuntimeSettings, SettingFault, SettingState};
 use store::{Store, StoreError};
@@ -27,6 +26,7 @@ use crate::logging::LogLevel;
 use crate::master_key;
 use crate::settings::{self, Settings, SettingsFault, TABLE};
 use changes::Changes;
+pub use live_parts::LiveParts;
 
 /// The files and variables that the settings are read from.
 #[derive(Clone)]
@@ -90,7 +90,7 @@ pub async fn at_start(settings: Settings, input: &SettingsInput, store: &Store) 
 pub struct RunningSettings {
     pub input: SettingsInput,
     pub refresher: Arc<Refresher>,
-    pub gateway: Arc<Gateway>,
+    parts: LiveParts,
     pub log_level: LogLevel,
     /// The settings in force. A setting that needs a restart keeps the value of the start.
     in_force: Mutex<Settings>,
@@ -102,11 +102,11 @@ impl RunningSettings {
         settings: Settings,
         input: SettingsInput,
         refresher: Arc<Refresher>,
-        gateway: Arc<Gateway>,
+        parts: LiveParts,
         log_level: LogLevel,
     ) -> Self {
         let shown = ArcSwap::from_pointee(listing::states(&settings, &settings));
-        Self { input, refresher, gateway, log_level, in_force: Mutex::new(settings), shown }
+        Self { input, refresher, parts, log_level, in_force: Mutex::new(settings), shown }
     }
 
     /// Reloads on every signal and on every change of the stored settings, until it is dropped.
@@ -146,7 +146,7 @@ impl RunningSettings {
             faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         })?;
         let changes = Changes::between(in_force, &settings);
-        self.apply(in_force, &settings).await?;
+        self.apply(in_force, &settings, &changes).await?;
         for warning in &settings.warnings {
             tracing::warn!("{warning}");
         }
@@ -169,23 +169,23 @@ impl RunningSettings {
         Ok(changes.providers)
     }
 
-    async fn apply(&self, in_force: &Settings, settings: &Settings) -> Result<(), String> {
+    async fn apply(&self, in_force: &Settings, settings: &Settings, changes: &Changes) -> Result<(), String> {
         let data_dir = &in_force.storage.data_dir;
         let master = settings.server.master_key.as_ref();
-        let master = master_key::find_or_make(master, data_dir, &*self.gateway.entropy)
+        let master = master_key::find_or_make(master, data_dir, &*self.parts.gateway.entropy)
             .map_err(|error| format!("the master key cannot be read: {error}"))?;
         let mut secrets = self.refresher.configuration().secrets;
-        // The old key stays on the redaction list: it may still be in use elsewhere.
-        if !secrets.contains(&master.key) {
-            secrets.push(master.key.clone());
+        // The old ones stay on the redaction list: they may still be in use elsewhere.
+        for secret in assemble::configured_secrets(settings).into_iter().chain([master.key.clone()]) {
+            if !secrets.contains(&secret) {
+                secrets.push(secret);
+            }
         }
         let configuration = StaticConfig { secrets, ..self.configuration(settings) };
         let digest = auth_key::digest(master.key.reveal());
         self.refresher.reconfigure(configuration, digest).await.map_err(|error| error.to_string())?;
         self.log_level.set(&settings.log.level);
-        // Relaxed is enough: a call that reads the old value logs or omits one line.
-        self.gateway.policy.log_requests.store(settings.log.requests, Ordering::Relaxed);
-        Ok(())
+        self.parts.apply(settings, &changes.live)
     }
 
     /// Reloadable values from the new settings, the rest from the running configuration.
@@ -195,6 +195,8 @@ impl RunningSettings {
             demo: assemble::demo(settings),
             budgets: assemble::budgets(settings),
             documents: settings.resources.documents.clone(),
+            combos: settings.combos.enabled,
+            token_issuers: settings.tokens.issuers.list.clone(),
             ..self.refresher.configuration()
         }
     }

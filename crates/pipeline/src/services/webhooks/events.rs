@@ -9,6 +9,8 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use crate::services::live_value::{LiveValue, TooManyVersions};
+
 /// Events that wait for storage at most; the oldest ones are dropped.
 const MOST_WAITING: usize = 1000;
 
@@ -70,7 +72,7 @@ pub struct PendingEvent {
 /// The configured receiver, and the events of this process that are not stored yet.
 #[derive(Default)]
 pub struct WebhookEvents {
-    receiver: Option<ConfiguredReceiver>,
+    receiver: LiveValue<Option<ConfiguredReceiver>>,
     waiting: Mutex<VecDeque<PendingEvent>>,
     /// Notified when there is a new event.
     pub(super) arrived: Notify,
@@ -80,7 +82,12 @@ pub struct WebhookEvents {
 
 impl WebhookEvents {
     pub fn new(receiver: Option<ConfiguredReceiver>) -> Self {
-        Self { receiver, ..Self::default() }
+        Self { receiver: receiver.into(), ..Self::default() }
+    }
+
+    /// Replaces the receiver when the settings change. Messages that wait are sent to the new one.
+    pub fn set_receiver(&self, receiver: Option<ConfiguredReceiver>) -> Result<(), TooManyVersions> {
+        self.receiver.replace(receiver)
     }
 
     /// The configured receiver, if it wants this event.

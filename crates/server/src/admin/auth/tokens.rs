@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
+use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use identity::token::CLOCK_SKEW;
 use serde::{Deserialize, Serialize};
 use store::{RevokedBy, TokenRevocation};
 use utoipa::ToSchema;
@@ -29,6 +31,10 @@ pub struct RevokeBody {
     /// Alone: all tokens of an issuer that were issued until now. With `jti` or `subject`: only those of this issuer
     #[serde(default)]
     pub issuer: Option<String>,
+    /// The end of the tokens that are revoked, in Unix seconds, as their claim `exp`: the revocation is deleted
+    /// afterwards. Without it, that of a token that was used here is known; others are kept
+    #[serde(default)]
+    pub expires_at: Option<i64>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -63,8 +69,11 @@ pub async fn revoke(
         .into());
     }
     let (by, value) = named(jti, subject, issuer.is_some())?;
+    let tokens = &authorized.snapshot.identities.token_issuers;
+    let seen = || tokens.expiry_of(issuer.as_deref()?, value.as_deref().filter(|_| by == RevokedBy::Jti)?);
     let revocation = TokenRevocation {
         by,
+        expires_at: expiry(body.expires_at)?.or_else(seen),
         issuer: issuer.clone().unwrap_or_default(),
         value: value.clone().unwrap_or_default(),
         revoked_at: app.gateway.clock.now(),
@@ -74,6 +83,16 @@ pub async fn revoke(
     tracing::info!(by = by.as_str(), issuer, actor = authorized.principal.actor(), "tokens revoked");
     let revoked_at = record::time(revocation.revoked_at);
     Ok(Json(Revoked { revoked_by: by.as_str(), issuer, value, revoked_at }))
+}
+
+/// The time after which the tokens are refused anyway: their end, and the tolerated difference of clocks.
+fn expiry(seconds: Option<i64>) -> Result<Option<Timestamp>, Fault> {
+    const LATEST: i64 = 253_402_300_799;
+    match seconds {
+        None => Ok(None),
+        Some(seconds @ 0..=LATEST) => Ok(Some(Timestamp::from_seconds(seconds + CLOCK_SKEW))),
+        Some(_) => Err(fault::invalid_parameter("expires_at", "'expires_at' is a time in Unix seconds.")),
+    }
 }
 
 /// The kind and the value of a revocation: a token, a subject, or an issuer alone.

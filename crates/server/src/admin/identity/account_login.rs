@@ -2,6 +2,7 @@
 
 use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
+use domain::resources::auth_key;
 use domain::resources::user::{User, UserIdentity};
 use identity::oidc::{Account, OidcProvider};
 use store::{StoreError, Stored, Write as Writing};
@@ -45,7 +46,10 @@ async fn log_in(app: &App, provider: &OidcProvider, account: &Account) -> Result
         return Err(refused(&provider.name, reason).into());
     }
     let known = linked.or_else(|| users.iter().find(|stored| stored.value.email == account.email));
-    let mut user = known.map_or_else(|| new_user(app, account), |stored| stored.value.clone());
+    let mut user = match known {
+        Some(known) => known.value.clone(),
+        None => new_user(app, new_id(app, provider, account, &users), account),
+    };
     if !user.active {
         return Err(refused(&provider.name, "the user is not active").into());
     }
@@ -55,9 +59,16 @@ async fn log_in(app: &App, provider: &OidcProvider, account: &Account) -> Result
     if is_changed {
         let write = if known.is_some() { Writing::Replace } else { Writing::Create };
         let (actor, etag) = (format!("oidc:{}", provider.name), known.map(Stored::etag));
-        match users::try_write(app, &user, write, &actor, etag.as_deref()).await? {
-            Err(StoreError::PreconditionFailed | StoreError::NotFound) => return Ok(None),
-            written => drop(written?),
+        match users::try_write(app, &user, write, &actor, etag.as_deref()).await {
+            // Another login has created a user with this address meanwhile: it is linked instead.
+            Err(problem) if known.is_none() && problem.fault().code == FaultCode::Conflict => {
+                return Ok(None);
+            }
+            Err(problem) => return Err(problem),
+            Ok(Err(StoreError::PreconditionFailed | StoreError::NotFound | StoreError::Conflict { .. })) => {
+                return Ok(None);
+            }
+            Ok(written) => drop(written?),
         }
     }
     if !has_role {
@@ -69,9 +80,21 @@ async fn log_in(app: &App, provider: &OidcProvider, account: &Account) -> Result
     Ok(Some(user.id))
 }
 
-fn new_user(app: &App, account: &Account) -> User {
+/// The id of a new user. It follows from the account, so that of two first logins at the same time, on any replica, one
+/// creates the user and the other finds it.
+fn new_id(app: &App, provider: &OidcProvider, account: &Account, users: &[Stored<User>]) -> String {
+    let digest = auth_key::digest(&format!("{}\0{}\0{}", provider.name, provider.issuer, account.subject));
+    let id = format!("user_{}", &auth_key::digest_hex(&digest)[..26]);
+    match users.iter().any(|stored| stored.value.id == id) {
+        false => id,
+        // The user of an earlier login has another account now.
+        true => ids::prefixed("user", app.gateway.clock.now(), &*app.gateway.entropy),
+    }
+}
+
+fn new_user(app: &App, id: String, account: &Account) -> User {
     User {
-        id: ids::prefixed("user", app.gateway.clock.now(), &*app.gateway.entropy),
+        id,
         email: account.email.clone(),
         name: account.name.clone(),
         password_hash: None,

@@ -1,6 +1,7 @@
 //! Tests of logins at an OpenID Connect provider.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use domain::clock::Clock as _;
 use identity::oidc::OidcProvider;
@@ -271,6 +272,59 @@ async fn a_login_with_an_unknown_role_is_refused() {
             assert_eq!(login.finish(&app, &good).await.refusal().0, 403);
             issuer.answer_with(account(&issuer, &app, &login, json!({})));
             login.finish(&app, &good).await.expect_status(302);
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn documents_of_a_provider_are_cached_and_a_new_key_is_learnt() {
+    let issuer = TestIssuer::start();
+    app::each_with(
+        || settings(&issuer, &json!({})),
+        async |app| {
+            let before = issuer.requests().len();
+            let counts = || {
+                let new = &issuer.requests()[before..];
+                let count = |path: &str| new.iter().filter(|one| one.starts_with(path)).count();
+                (count("GET /.well-known/openid-configuration "), count("GET /jwks "))
+            };
+            let log_in = async |status: u16| {
+                let login = start(&app).await;
+                issuer.answer_with(account(&issuer, &app, &login, json!({})));
+                login.finish(&app, &format!("code=abc&state={}", login.state)).await.expect_status(status);
+            };
+            for _ in 0..3 {
+                log_in(302).await;
+            }
+            assert_eq!(counts(), (1, 1));
+            issuer.rotate("next");
+            log_in(401).await;
+            assert_eq!(counts(), (1, 1), "unknown keys are not requested again at once");
+            app.clock.pass(Duration::from_secs(6));
+            log_in(302).await;
+            assert_eq!(counts(), (1, 2));
+            app.clock.pass(Duration::from_secs(601));
+            log_in(302).await;
+            assert_eq!(counts(), (2, 3));
+        },
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn first_logins_at_the_same_time_make_one_user() {
+    let issuer = TestIssuer::start();
+    app::each_with(
+        || settings(&issuer, &json!({})),
+        async |app| {
+            let login = start(&app).await;
+            issuer.answer_with(account(&issuer, &app, &login, json!({})));
+            let query = format!("code=abc&state={}", login.state);
+            let finish = || async { login.finish(&app, &query).await.expect_status(302) };
+            tokio::join!(finish(), finish(), finish(), finish());
+            let users = app.get("/admin/api/v1/identity/users").send().await.json();
+            assert_eq!(users.as_array().unwrap().len(), 1, "{users}");
         },
     )
     .await;

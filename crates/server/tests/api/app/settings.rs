@@ -63,6 +63,7 @@ impl RuntimeSettings for TestRuntimeSettings {
                     locked_reason: locked.then(|| format!("{env} in the environment sets it")),
                     never_stored,
                     restart_required: !live,
+                    restart_reason: (!live).then_some("the tests say so"),
                     restart_pending: !live && value != self.in_force.get(name),
                     secret,
                     kind: "text",

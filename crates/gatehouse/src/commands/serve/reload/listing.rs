@@ -2,8 +2,9 @@
 
 use server::{SettingFault, SettingLayer, SettingState};
 
-use super::changes::LIVE;
-use crate::settings::{Setting, SettingOrigin, SettingSource, Settings, SettingsFault, TABLE};
+use crate::settings::{
+    Setting, SettingOrigin, SettingSource, Settings, SettingsFault, TABLE, restart_reason,
+};
 
 /// All settings as they would be after a restart. Those whose value differs from the one in force are marked.
 pub fn states(latest: &Settings, in_force: &Settings) -> Vec<SettingState> {
@@ -26,7 +27,8 @@ fn state(origin: &SettingOrigin, in_force: &Settings) -> SettingState {
         locked: locked_reason.is_some(),
         never_stored: lock(setting).is_some(),
         locked_reason,
-        restart_required: !LIVE.contains(&setting.path),
+        restart_required: restart_reason(setting.path).is_some(),
+        restart_reason: restart_reason(setting.path),
         restart_pending: running.is_some_and(|running| running.value != origin.value),
         secret: setting.secret,
         kind: setting.kind,

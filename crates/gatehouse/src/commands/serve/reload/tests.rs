@@ -45,20 +45,27 @@ fn stored_values_lie_between_file_and_environment() {
     }
     assert!(state(&states, "server.port").locked_reason.unwrap().contains("PORT"));
     assert!(!state(&states, "log.level").locked && !state(&states, "log.level").restart_required);
-    assert!(state(&states, "cache.ttl").restart_required);
+    assert!(!state(&states, "cache.ttl").restart_required);
+    let port = state(&states, "server.port");
+    assert!(port.restart_required && port.restart_reason.unwrap().contains("listener"));
 }
 
 #[test]
 fn a_value_that_needs_a_restart_is_marked_until_then() {
     let old = load(&[], "", &SettingValues::default());
-    let new = load(&[], "", &values(&[("cache.ttl", "2h"), ("log.level", "debug")]));
+    let new = load(&[], "", &values(&[("cache.max_bytes", "2M"), ("log.level", "debug")]));
     let mut in_force = old;
     let changes = Changes::between(&in_force, &new);
-    assert_eq!((changes.live.clone(), changes.needs_restart.clone()), (vec!["log.level"], vec!["cache.ttl"]));
+    assert_eq!(
+        (changes.live.clone(), changes.needs_restart.clone()),
+        (vec!["log.level"], vec!["cache.max_bytes"])
+    );
     keep(&mut in_force, &new, &changes);
     let states = listing::states(&new, &in_force);
-    assert!(state(&states, "cache.ttl").restart_pending && !state(&states, "log.level").restart_pending);
-    assert_eq!(state(&states, "cache.ttl").value, "2h");
+    assert!(
+        state(&states, "cache.max_bytes").restart_pending && !state(&states, "log.level").restart_pending
+    );
+    assert_eq!(state(&states, "cache.max_bytes").value, "2M");
 }
 
 #[test]

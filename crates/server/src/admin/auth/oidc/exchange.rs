@@ -1,11 +1,13 @@
 //! Requests to a provider: discovery, and the exchange of a code for an ID token.
 
+use std::sync::Arc;
+
 use domain::fault::{self, Fault};
 use identity::claim_template::Claims;
 use identity::key_set::KeySet;
 use identity::oidc::flow::LoginFlow;
-use identity::oidc::{ALGORITHMS, DISCOVERY_PATH, Discovery, OidcProvider};
-use identity::token::{self, TokenRules};
+use identity::oidc::{ALGORITHMS, Discovery, OidcProvider};
+use identity::token::{self, TokenRejection, TokenRules};
 use pipeline::services::json_document;
 use serde::Deserialize;
 
@@ -21,11 +23,10 @@ pub fn flow_key(app: &App) -> [u8; 32] {
     app.refresher.store().derived_key("oidc login")
 }
 
-/// Reads the discovery document of a provider.
-pub async fn discover(app: &App, provider: &OidcProvider) -> Result<Discovery, Fault> {
-    let address = format!("{}{DISCOVERY_PATH}", provider.issuer.trim_end_matches('/'));
-    let document = json_document::get(&app.gateway.egress, &address).await;
-    let discovery = document.and_then(|document| Discovery::parse(&document, &provider.issuer));
+/// The discovery document of a provider.
+pub async fn discover(app: &App, provider: &OidcProvider) -> Result<Arc<Discovery>, Fault> {
+    let gateway = &app.gateway;
+    let discovery = app.oidc_documents.discovery(&gateway.egress, provider, gateway.clock.tick()).await;
     discovery.map_err(|reason| unreachable(provider, &reason))
 }
 
@@ -44,11 +45,16 @@ pub async fn claims(
     let answer = answer.map_err(|reason| super::refused(&provider.name, &reason))?;
     let TokenAnswer { id_token } = serde_json::from_slice(&answer)
         .map_err(|_| super::refused(&provider.name, "the answer has no ID token"))?;
-    let keys = json_document::get(egress, &discovery.jwks_uri).await.and_then(|json| KeySet::parse(&json));
-    let keys = keys.map_err(|reason| unreachable(provider, &reason))?;
     let audience = [provider.client_id.clone()];
     let rules = TokenRules { issuer: &provider.issuer, audience: &audience, algorithms: &ALGORITHMS };
-    let verified = token::verify(&id_token, rules, &keys, app.gateway.clock.now());
+    let verify = |keys: Arc<KeySet>| token::verify(&id_token, rules, &keys, app.gateway.clock.now());
+    let (documents, now) = (&app.oidc_documents, app.gateway.clock.tick());
+    let keys = documents.keys(egress, provider, &discovery, now).await;
+    let mut verified = verify(keys.map_err(|reason| unreachable(provider, &reason))?);
+    if verified.as_ref().is_err_and(|rejection| *rejection == TokenRejection::UnknownKey) {
+        let keys = documents.newer_keys(egress, provider, &discovery, now).await;
+        verified = verify(keys.map_err(|reason| unreachable(provider, &reason))?);
+    }
     let checked = verified.and_then(|claims| login.check(provider, &claims).map(|()| claims));
     checked.map_err(|rejection| super::refused(&provider.name, rejection.as_str()))
 }
