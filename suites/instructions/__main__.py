@@ -22,6 +22,8 @@ PROGRAMS = ("valgrind", "strace")
 ATTEMPTS = 5
 # System calls that are rarer than this per call are timers and other threads.
 LEAST = 0.02
+# The most instructions of a call with a token, by those of the same call with a key.
+TOKEN_RATIO = 1.1
 
 
 def main():
@@ -56,6 +58,7 @@ def run(app, chosen, options):
     print_table(chosen, figures, known)
     print_system_calls(chosen, figures)
     note_cache_hit(app, figures)
+    check_token(app, figures)
     if options.update:
         golden.save({name: recorded(figure) for name, figure in figures.items()})
         app.check(f"the figures are recorded in {golden.path().name}")
@@ -74,8 +77,10 @@ def measure(app, chosen, options, known):
     """The figures of every case, by name. Cases with the same settings and guardrail share a gateway."""
     figures = {case.name: {} for case in chosen}
     upstream = app.add(LockstepUpstream())
-    for settings in dict.fromkeys((case.settings, case.guardrail) for case in chosen):
-        group = [case for case in chosen if (case.settings, case.guardrail) == settings]
+    # A gateway that accepts tokens is another one.
+    shared = lambda case: (case.settings, case.guardrail, case.key == "token")
+    for settings in dict.fromkeys(shared(case) for case in chosen):
+        group = [case for case in chosen if shared(case) == settings]
         bench = Bench(app, upstream, InstructionCounter, group[0])
         for case in [case for case in group if case.connections == 1]:
             figures[case.name] |= instructions(app, bench, case, options, known["cases"].get(case.name))
@@ -122,6 +127,13 @@ def note_cache_hit(app, figures):
     hit, call = (figures.get(name, {}).get("instructions") for name in ("cached-chat-1k", "chat-1k"))
     if hit and call:
         app.note(f"a cache hit takes {hit / call:.2f} times the instructions of a call, without its system calls")
+
+
+def check_token(app, figures):
+    """A call with a token may cost a tenth more than one with a key: its signature is verified once."""
+    token, key = (figures.get(name, {}).get("instructions") for name in ("chat-1k-token", "chat-1k"))
+    if token and key:
+        app.check_at_most("instructions of a call with a token, by those with a key", token / key, TOKEN_RATIO)
 
 
 def recorded(figure):

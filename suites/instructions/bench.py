@@ -5,6 +5,7 @@ import sqlite3
 import http1
 import rig
 from instructions import cases
+from instructions.issuer import Issuer
 from instructions.upstream import marker
 
 # Without digits: the search for secrets in messages would cost more in those that contain a time with the same digits.
@@ -20,7 +21,9 @@ class Bench:
         self.upstream = upstream
         directory = app.directory / f"{tracer.__name__}-{len(app.processes)}"
         provider = {"OPENAI_API_KEY": PROVIDER_KEY, "OPENAI_BASE_URL": upstream.url}
-        self.gateway = app.add(tracer(directory, **provider, **dict(case.settings)))
+        issuer = app.add(Issuer()) if case.key == "token" else None
+        accepted = issuer.settings() if issuer else {}
+        self.gateway = app.add(tracer(directory, **provider, **accepted, **dict(case.settings)))
         self.gateway.start(models=[cases.MODEL])
         self.database = sqlite3.connect(directory / "data" / "gatehouse.db", isolation_level=None, timeout=60)
         self.keys = {
@@ -28,6 +31,8 @@ class Bench:
             "limited": self.new_key(name="limited", rate_limits={"requests_per_day": 1}),
             "wrong": WRONG_KEY,
         }
+        if issuer:
+            self.keys["token"] = issuer.token("someone@example.com")
         if case.guardrail:
             self.guard(case.guardrail)
         # An idle connection that times out during a run would be counted.

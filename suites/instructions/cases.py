@@ -19,7 +19,8 @@ class Case:
     path: str
     body: bytes = b""
     method: str = "POST"
-    # managed: a key without limits; limited: a key that has used up its limit; wrong: an unknown key.
+    # managed: a key without limits; limited: a key that has used up its limit; wrong: an unknown key; token: a token of a
+    # configured issuer.
     key: str = "managed"
     status: int = 200
     streams: bool = False
@@ -66,6 +67,8 @@ ALL = [
     # All calls but the first one of the warm-up are answered from the cache.
     Case("cached-chat-1k", CHAT, conversation(1000), settings=(("RESPONSE_CACHE_ENABLED", "true"),), quick=False),
     Case("guarded-chat-1k", CHAT, conversation(1000), guardrail="pii_redact", quick=False),
+    # At most TOKEN_RATIO times the instructions of the same call with a key.
+    Case("chat-1k-token", CHAT, conversation(1000), key="token", quick=False),
     Case("chat-1k-concurrent", CHAT, conversation(1000), connections=8, quick=False, release=(160, 1760)),
     Case("models", "/v1/models", method="GET", booked=False, release=(50, 350), debug=(10, 60)),
 ]

@@ -15,6 +15,7 @@ use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use pipeline::services::body_work::BodyLease;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tokio_util::task::TaskTracker;
@@ -177,6 +178,11 @@ impl Service for Client {
 
     fn needs_whole_body(&self, path: &str) -> bool {
         self.http_service.needs_whole_body(path)
+    }
+
+    fn body_lease(&self) -> BodyLease {
+        let gateway = &self.http_service.app().gateway;
+        gateway.body_work.lease(gateway.policy.body_memory_limit)
     }
 
     fn now(&self) -> Timestamp {

@@ -21,7 +21,7 @@ use bytes::BytesMut;
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture;
 use http::{Method, Request, Response};
-use pipeline::services::body_work::SMALL_BODY;
+use pipeline::services::body_work::{BodyLease, SMALL_BODY};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
 
@@ -65,6 +65,9 @@ pub(crate) trait Service {
     /// Whether the handler of this path needs the whole body before it starts.
     fn needs_whole_body(&self, path: &str) -> bool;
 
+    /// An empty lease on the memory for bodies.
+    fn body_lease(&self) -> BodyLease;
+
     /// The current time, for the `Date` header.
     fn now(&self) -> domain::clock::Timestamp;
 }
@@ -97,7 +100,7 @@ pub(crate) async fn serve(
         let RequestHead { request, body_length, keep_alive } = *head;
         let has_body = request.method() != Method::HEAD;
         let whole = service.needs_whole_body(request.uri().path());
-        let request = request.map(|()| reader.body(body_length, whole));
+        let request = request.map(|()| reader.body(body_length, whole, || service.body_lease()));
         let Some(response) = answer(service, request, &reader).await else { return Ok(Served::Closed) };
         let is_stopping = stopping.is_terminated() || stopping.as_mut().now_or_never().is_some();
         let keep_alive = keep_alive && !is_stopping && reader.body_left() <= SMALL_BODY as u64;

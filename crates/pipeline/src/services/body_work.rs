@@ -137,6 +137,14 @@ impl BodyLease {
         }
     }
 
+    /// Counts a body that has grown to this size, unless it is small.
+    pub fn cover_up_to(&mut self, bytes: u64) -> Result<(), Fault> {
+        match bytes > SMALL_BODY as u64 && bytes > self.bytes {
+            true => self.grow(bytes - self.bytes),
+            false => Ok(()),
+        }
+    }
+
     /// An empty lease on the same memory.
     pub fn another(&self) -> Self {
         Self { held: self.held.clone(), bytes: 0, limit: self.limit }
@@ -198,6 +206,18 @@ mod tests {
         drop(second);
         assert_eq!(work.held_bytes(), 70);
         work.lease(100).grow(30).unwrap();
+    }
+
+    #[test]
+    fn a_growing_body_is_counted_once() {
+        let work = BodyWork::default();
+        let mut lease = work.lease(1 << 20);
+        for bytes in [0, SMALL_BODY, SMALL_BODY + 1, 40_000, 40_000, 30_000, 60_000] {
+            lease.cover_up_to(bytes as u64).unwrap();
+        }
+        assert_eq!(work.held_bytes(), 60_000);
+        drop(lease);
+        assert_eq!(work.held_bytes(), 0);
     }
 
     #[tokio::test]

@@ -10,6 +10,7 @@ use std::time::Duration;
 use bytes::{Buf as _, Bytes, BytesMut};
 use egress::HeadScan;
 use parking_lot::Mutex;
+use pipeline::services::body_work::BodyLease;
 use tokio::io::AsyncReadExt as _;
 use tokio::net::tcp::OwnedReadHalf;
 
@@ -82,8 +83,9 @@ impl Reader {
         }
     }
 
-    /// The body of the request whose head was read last.
-    pub(super) fn body(&self, length: u64, whole: bool) -> RequestBody {
+    /// The body of the request whose head was read last. One that is needed whole and not too long is collected here, with
+    /// a lease on the memory for bodies.
+    pub(super) fn body(&self, length: u64, whole: bool, lease: impl FnOnce() -> BodyLease) -> RequestBody {
         let side = &mut *self.0.lock();
         match usize::try_from(length) {
             Ok(length) if length <= side.buffer.len() => {
@@ -91,7 +93,8 @@ impl Reader {
             }
             _ => {
                 side.body_left = length;
-                RequestBody::partial(self.clone(), whole && length <= BODY_READ_SIZE as u64)
+                let is_collected = whole && length <= BODY_READ_SIZE as u64;
+                RequestBody::partial(self.clone(), is_collected.then(lease))
             }
         }
     }
@@ -119,6 +122,11 @@ impl Reader {
         let taken = left.min(side.buffer.len());
         side.body_left -= taken as u64;
         Poll::Ready(Some(Ok(side.buffer.split_to(taken).freeze())))
+    }
+
+    /// The number of bytes that were read and not taken.
+    pub(super) fn buffered(&self) -> u64 {
+        self.0.lock().buffer.len() as u64
     }
 
     pub(super) fn body_left(&self) -> u64 {

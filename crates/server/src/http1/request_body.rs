@@ -6,6 +6,7 @@ use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use pipeline::services::body_work::BodyLease;
 
 use super::reader::Reader;
 
@@ -18,6 +19,8 @@ enum State {
         reader: Reader,
         /// Whether the body is returned in one piece.
         whole: bool,
+        /// Counts what is collected for one piece; `None` for others, whose pieces the handler counts.
+        lease: Option<BodyLease>,
     },
 }
 
@@ -26,8 +29,9 @@ impl RequestBody {
         Self(State::Complete(bytes))
     }
 
-    pub(super) fn partial(reader: Reader, whole: bool) -> Self {
-        Self(State::Partial { reader, whole })
+    /// A body that is read while it is polled; with a lease, it is returned in one piece.
+    pub(super) fn partial(reader: Reader, lease: Option<BodyLease>) -> Self {
+        Self(State::Partial { reader, whole: lease.is_some(), lease })
     }
 }
 
@@ -42,8 +46,19 @@ impl Body for RequestBody {
         match &mut self.0 {
             State::Complete(bytes) if bytes.is_empty() => Poll::Ready(None),
             State::Complete(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
-            State::Partial { reader, whole } => {
-                reader.poll_body(context, *whole).map(|next| next.map(|bytes| bytes.map(Frame::data)))
+            State::Partial { reader, whole, lease } => {
+                let mut next = reader.poll_body(context, *whole);
+                let is_refused = |lease: &mut BodyLease| lease.cover_up_to(reader.buffered()).is_err();
+                if next.is_pending() && lease.as_mut().is_some_and(is_refused) {
+                    // The handler gets what has arrived, counts it and refuses the request.
+                    *whole = false;
+                    next = reader.poll_body(context, false);
+                }
+                if next.is_ready() {
+                    // From here on, the handler counts the bytes.
+                    *lease = None;
+                }
+                next.map(|next| next.map(|bytes| bytes.map(Frame::data)))
             }
         }
     }

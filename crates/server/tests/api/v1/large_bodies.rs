@@ -1,10 +1,11 @@
 //! Tests of large and hostile bodies: limits on parsing and on memory.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::app::{self, TestSettings};
+use crate::app::{self, Line, TestSettings};
 
 /// A JSON array of that many small numbers.
 fn numbers(count: usize) -> String {
@@ -143,6 +144,51 @@ async fn large_answers_are_passed_on_and_translated_whole() {
             }
         }
         assert_eq!(app.gateway.body_work.held_bytes(), 0);
+    })
+    .await;
+}
+
+/// Bodies that a connection collects before the handler reads them count as well.
+#[tokio::test]
+async fn bodies_that_arrive_slowly_are_counted() {
+    const PART: usize = 100 * 1024;
+    let settings = || {
+        let mut settings = TestSettings::default();
+        settings.policy.body_memory_limit = 2 * PART as u64;
+        settings
+    };
+    app::each_with(settings, async |app| {
+        let listening = app.listen().await;
+        let held = |expected: u64| {
+            let gateway = app.gateway.clone();
+            async move {
+                let begun = tokio::time::Instant::now();
+                while gateway.body_work.held_bytes() != expected {
+                    let held = gateway.body_work.held_bytes();
+                    assert!(begun.elapsed() < Duration::from_secs(10), "{held} instead of {expected} bytes");
+                    tokio::time::sleep(Duration::from_millis(5)).await;
+                }
+            }
+        };
+        let open = async || {
+            let mut line = Line::open(listening.address).await;
+            let head = format!(
+                "POST /v1/chat/completions HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\ncontent-length: {}\r\n\r\n",
+                app::MASTER,
+                PART + 1024
+            );
+            line.send(head + &" ".repeat(PART)).await;
+            line
+        };
+        let first = open().await;
+        held(PART as u64).await;
+        let second = open().await;
+        held(2 * PART as u64).await;
+        let answer = open().await.read_until("\r\n\r\n").await;
+        assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+        held(2 * PART as u64).await;
+        drop((first, second));
+        held(0).await;
     })
     .await;
 }
