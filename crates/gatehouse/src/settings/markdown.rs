@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{SECTIONS, TABLE};
+use super::{SECTIONS, TABLE, restart_reason};
 
 const OPENING: &str = "\
 # Settings
@@ -65,20 +65,27 @@ budgets and keys. See [Configuration as files](configuration-files.md#resources-
 ## Change settings through the admin API
 
 `GET /admin/api/v1/settings` lists every setting with `value` (secrets as `***`), `default`, `source` (`default`, `file`, `admin` or
-`env`), `locked` with its reason, `restart_required` (whether a change takes effect after a restart only) and `restart_pending`
-(whether the shown value waits for one). `PATCH` stores values over those of the file:
+`env`), `locked` with its reason, `restart_required` (whether a change takes effect after a restart only, with `restart_reason`) and
+`restart_pending` (whether the shown value waits for one). `PATCH` stores values over those of the file:
 
 ```sh
 curl -s -X PATCH http://127.0.0.1:8080/admin/api/v1/settings -H \"Authorization: Bearer $KEY\" -d '{\"log.level\": \"debug\", \"cache.ttl\": \"2h\"}'
 ```
 
-Null removes a stored value. `log.level`, `log.requests`, `demo.enabled` and `spending.budgets` are applied at once, by all replicas;
-the others after a restart, and `restart_required` in the answer names them. A setting that the environment sets is locked, because
+Null removes a stored value. Changes are applied at once, by all replicas; running calls keep the values they started with. A few
+settings [need a restart](#settings-that-need-a-restart), and `restart_required` in the answer names those whose value waits for it. A setting that the environment sets is locked, because
 the environment wins. `server.master_key`, `admin.endpoints_enabled`, `upstream.allow_private` and `storage` are set in the file or the
 environment only, and so are the settings that decide who may call the gateway or where secrets are sent: `tokens`, `identity`, `edition`,
 `proxy`, `server.trusted_proxies`, `server.allow_client_credentials`, `cli_tools.apply_enabled`, `webhooks.url` and `webhooks.secret`.
 Stored values are encrypted if the setting is a secret, and every change is in `GET /changes?kind=settings`. SIGHUP and
-`POST /runtime/refresh` read the file and `.env` again.
+`POST /runtime/refresh` read the file and `.env` again, and apply what has changed in the same way.
+
+## Settings that need a restart
+
+A change of these takes effect at the next start. All others are applied while the gateway runs.
+
+| Setting | Reason |
+|---|---|
 ";
 
 pub fn settings_markdown() -> String {
@@ -105,5 +112,10 @@ pub fn settings_markdown() -> String {
         }
     }
     text.push_str(PROVIDERS);
+    for setting in TABLE {
+        if let Some(reason) = restart_reason(setting.path) {
+            let _ = writeln!(text, "| `{}` | {reason} |", setting.path);
+        }
+    }
     text
 }
