@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault, KeyRejection};
-use domain::principal::{Principal, SessionFacts, SessionHolder};
+use domain::principal::{Principal, SessionFacts, SessionHolder, TokenFacts};
 use domain::resources::auth_key;
 use domain::session::{SessionKind, SessionOwner};
 use http::HeaderMap;
@@ -98,6 +98,9 @@ fn missing_credential(headers: &HeaderMap) -> Fault {
 /// Resolves a token. The reason of a rejection is for the operator only; the client gets the same error for all of
 /// them.
 pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Principal, KeyRejection> {
+    if let Some(facts) = snapshot.identities.token_issuers.find_verified(token, now) {
+        return admit_token(snapshot, facts);
+    }
     let digest = auth_key::digest(token);
     match identify_digest(snapshot, &digest, now) {
         Err(KeyRejection::Unknown) => {}
@@ -120,8 +123,12 @@ fn verify_token(
     if identities.token_issuers.is_empty() {
         return Err(KeyRejection::Unknown);
     }
-    let facts = identities.token_issuers.verify(token, digest, now).map_err(KeyRejection::Token)?;
-    match identities.revocations.refuse(&facts) {
+    admit_token(snapshot, identities.token_issuers.verify(token, digest, now).map_err(KeyRejection::Token)?)
+}
+
+/// The caller of a verified token, unless it is revoked.
+fn admit_token(snapshot: &Snapshot, facts: Arc<TokenFacts>) -> Result<Principal, KeyRejection> {
+    match snapshot.identities.revocations.refuse(&facts) {
         true => Err(KeyRejection::Token(TokenRejection::Revoked)),
         false => Ok(Principal::Token(facts)),
     }

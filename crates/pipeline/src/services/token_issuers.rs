@@ -14,8 +14,10 @@ use identity::key_set::KeySet;
 use identity::token::{self, TokenRejection};
 use identity::token_issuer::TokenIssuer;
 
-/// The most verified tokens that are kept.
-const MOST_VERIFIED: u64 = 100_000;
+/// The most memory for verified tokens: about 80,000 of common length.
+const MOST_BYTES: u64 = 64 << 20;
+/// The memory of a verified token beside its text.
+const FACTS_BYTES: usize = 512;
 /// The shortest time between two requests for the keys of an issuer.
 const FETCH_INTERVAL: Duration = Duration::from_secs(10);
 /// The time after which keys are requested again without a reason.
@@ -26,8 +28,9 @@ const LONGEST_USE: Duration = Duration::from_secs(24 * 3600);
 /// The configured issuers. Their state is shared by all snapshots.
 pub struct TokenIssuers {
     issuers: Vec<IssuerState>,
-    /// With the generation of the keys that a token was verified with.
-    verified: moka::sync::Cache<[u8; 32], (u64, Arc<TokenFacts>), foldhash::fast::RandomState>,
+    /// By the text of the token, with the generation of the keys that it was verified with. The hash has a random key, and
+    /// an entry is found only by the whole text: a cryptographic digest would cost more than the rest of a lookup.
+    verified: moka::sync::Cache<Box<str>, (u64, Arc<TokenFacts>), foldhash::fast::RandomState>,
     /// Changes when an issuer withdraws a key: what was verified before must be verified again.
     generation: AtomicU64,
 }
@@ -56,7 +59,8 @@ impl TokenIssuers {
     pub fn new(issuers: Vec<TokenIssuer>) -> Self {
         let state = |rules| IssuerState { rules, keys: ArcSwap::default(), fetched: Default::default() };
         let verified = moka::sync::Cache::builder()
-            .max_capacity(MOST_VERIFIED)
+            .max_capacity(MOST_BYTES)
+            .weigher(|token: &Box<str>, _| u32::try_from(token.len() + FACTS_BYTES).unwrap_or(u32::MAX))
             .build_with_hasher(foldhash::fast::RandomState::default());
         Self { issuers: issuers.into_iter().map(state).collect(), verified, generation: AtomicU64::new(0) }
     }
@@ -70,7 +74,17 @@ impl TokenIssuers {
         self.issuers.iter().any(|known| known.rules.issuer == issuer)
     }
 
-    /// Verifies a token. One that was verified before costs a lookup until it expires.
+    /// A token that was verified before and is still valid.
+    pub fn find_verified(&self, token: &str, now: Timestamp) -> Option<Arc<TokenFacts>> {
+        if self.issuers.is_empty() || !token.starts_with(token::PREFIX) {
+            return None;
+        }
+        let (verified_in, facts) = self.verified.get(token)?;
+        let is_current = verified_in == self.generation.load(Ordering::Acquire);
+        (is_current && facts.grant.expires_at.is_some_and(|end| now < end)).then_some(facts)
+    }
+
+    /// Verifies a token, and keeps it for [`find_verified`](Self::find_verified) until it expires.
     pub fn verify(
         &self,
         token: &str,
@@ -79,21 +93,15 @@ impl TokenIssuers {
     ) -> Result<Arc<TokenFacts>, TokenRejection> {
         // Read before the keys: a token that is verified with withdrawn keys meanwhile counts as one of before.
         let generation = self.generation.load(Ordering::Acquire);
-        let known = match self.verified.get(digest) {
-            Some((verified_in, known)) if verified_in == generation => known,
-            _ => {
-                let facts = Arc::new(self.verify_signature(token, digest, now)?);
-                self.verified.insert(*digest, (generation, facts.clone()));
-                facts
+        let facts = match self.verify_signature(token, digest, now) {
+            Ok(facts) => Arc::new(facts),
+            Err(rejection) => {
+                self.verified.invalidate(token);
+                return Err(rejection);
             }
         };
-        match known.grant.expires_at {
-            Some(end) if now < end => Ok(known),
-            _ => {
-                self.verified.invalidate(digest);
-                Err(TokenRejection::Expired)
-            }
-        }
+        self.verified.insert(token.into(), (generation, facts.clone()));
+        Ok(facts)
     }
 
     fn verify_signature(
