@@ -1,0 +1,85 @@
+import { createContext, useContext, useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
+import { cx } from "./cx";
+
+const HostContext = createContext<HTMLElement | null>(null);
+
+/** Where menus, popovers and tooltips are put: into the open dialog around them, else into the body. */
+export function usePortalHost(): HTMLElement | undefined {
+  return useContext(HostContext) ?? undefined;
+}
+
+let stack: HTMLElement[] = [];
+const listeners = new Set<() => void>();
+const setStack = (next: HTMLElement[]) => {
+  stack = next;
+  listeners.forEach((listener) => listener());
+};
+
+/** The topmost open modal layer, for toasts, which must stay usable above it. */
+export function useTopLayer(): HTMLElement | null {
+  return useSyncExternalStore(
+    (listener) => (listeners.add(listener), () => void listeners.delete(listener)),
+    () => stack.at(-1) ?? null,
+  );
+}
+
+/** Whether a modal layer is open; shortcuts of the page are silent then. */
+export const layerOpen = () => stack.length > 0;
+
+type LayerProps = { onClose: () => void; label?: string; labelledBy?: string; className: string; modal?: boolean; children: ReactNode };
+
+/** A native dialog: traps and returns focus, closes on Esc and on a click outside. Mount it to open it. */
+export function Layer({ onClose, label, labelledBy, className, modal = true, children }: LayerProps) {
+  const element = useRef<HTMLDialogElement>(null);
+  const [host, setHost] = useState<HTMLElement | null>(null);
+
+  useEffect(() => {
+    const dialog = element.current;
+    if (!dialog) return;
+    const before = document.activeElement;
+    setHost(dialog);
+    if (modal) {
+      dialog.showModal();
+      setStack([...stack, dialog]);
+    } else {
+      dialog.show();
+    }
+    return () => {
+      setStack(stack.filter((each) => each !== dialog));
+      dialog.close();
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    };
+  }, [modal]);
+
+  useEffect(() => {
+    if (modal) return;
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key === "Escape" && !layerOpen() && !event.defaultPrevented) onClose();
+    };
+    document.addEventListener("keydown", onKey);
+    return () => document.removeEventListener("keydown", onKey);
+  }, [modal, onClose]);
+
+  return (
+    <dialog
+      ref={element}
+      aria-label={label}
+      aria-labelledby={labelledBy}
+      className={cx("layer", className)}
+      onCancel={(event) => {
+        event.preventDefault();
+        onClose();
+      }}
+      onMouseDown={(event) => {
+        if (modal && event.target === element.current && outside(event.clientX, event.clientY, element.current)) onClose();
+      }}
+    >
+      <HostContext value={modal ? host : null}>{children}</HostContext>
+    </dialog>
+  );
+}
+
+function outside(x: number, y: number, element: HTMLElement): boolean {
+  const box = element.getBoundingClientRect();
+  return x < box.left || x > box.right || y < box.top || y > box.bottom;
+}

@@ -1,0 +1,57 @@
+import { NONE } from "./numbers";
+import { zone, zoneLabel } from "./zone";
+
+type Moment = string | number | Date;
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(options: Intl.DateTimeFormatOptions, at: Moment): string {
+  const key = zone() + JSON.stringify(options);
+  let found = formats.get(key);
+  if (!found) formats.set(key, (found = new Intl.DateTimeFormat("en-GB", { timeZone: zone(), hourCycle: "h23", ...options })));
+  const date = new Date(at);
+  return Number.isNaN(date.getTime()) ? NONE : found.format(date);
+}
+
+/** 15 Nov; with the year when it is another one. */
+export function day(at: Moment | null | undefined): string {
+  if (at == null) return NONE;
+  const other = new Date(at).getFullYear() !== new Date().getFullYear();
+  return format({ day: "numeric", month: "short", ...(other && { year: "numeric" }) }, at);
+}
+
+/** 15 November 2026 */
+export const longDay = (at: Moment) => format({ day: "numeric", month: "long", year: "numeric" }, at);
+
+/** 20:58 */
+export const clock = (at: Moment) => format({ hour: "2-digit", minute: "2-digit" }, at);
+
+/** 20:58:06 */
+export const time = (at: Moment) => format({ hour: "2-digit", minute: "2-digit", second: "2-digit" }, at);
+
+/** 20:58:06.183 */
+export const preciseTime = (at: Moment) => format({ hour: "2-digit", minute: "2-digit", second: "2-digit", fractionalSecondDigits: 3 }, at);
+
+/** 15 Nov 2026, 20:58:06 UTC */
+export function moment(at: Moment | null | undefined): string {
+  if (at == null) return NONE;
+  return `${format({ day: "numeric", month: "short", year: "numeric" }, at)}, ${time(at)} ${zoneLabel(new Date(at))}`;
+}
+
+/** As of 20:58:06 UTC */
+export const asOf = (at: Moment) => `As of ${time(at)} ${zoneLabel(new Date(at))}`;
+
+/** YYYY-MM-DD in the chosen zone, as the API takes dates. */
+export function isoDay(at: Moment): string {
+  const parts = new Intl.DateTimeFormat("en-CA", { timeZone: zone(), year: "numeric", month: "2-digit", day: "2-digit" }).format(new Date(at));
+  return parts;
+}
+
+/** "now", "12 s ago", "2 d ago"; "in 3 d" for the future. */
+export function ago(at: Moment | null | undefined, now: number = Date.now()): string {
+  if (at == null) return "never";
+  const seconds = Math.round((now - new Date(at).getTime()) / 1000);
+  const size = Math.abs(seconds);
+  if (size < 2) return "now";
+  const text = size < 60 ? `${size} s` : size < 3600 ? `${Math.floor(size / 60)} min` : size < 86_400 ? `${Math.floor(size / 3600)} h` : `${Math.floor(size / 86_400)} d`;
+  return seconds < 0 ? `in ${text}` : `${text} ago`;
+}

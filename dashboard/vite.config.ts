@@ -1,0 +1,29 @@
+import tailwindcss from "@tailwindcss/vite";
+import react from "@vitejs/plugin-react";
+import { defineConfig } from "vite";
+import { fonts } from "./build/fonts";
+
+const gateway = process.env.GATEHOUSE_URL ?? "http://127.0.0.1:8080";
+
+export default defineConfig({
+  base: "/admin/dashboard/",
+  plugins: [fonts(), react(), tailwindcss()],
+  resolve: { alias: { "@": new URL("./src", import.meta.url).pathname } },
+  build: {
+    target: "es2022",
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+    reportCompressedSize: true,
+  },
+  server: {
+    port: 5173,
+    proxy: Object.fromEntries(
+      ["/admin/api", "/v1", "/health"].map((path) => [path, { target: gateway, changeOrigin: true, headers: { origin: gateway } }]),
+    ),
+  },
+  preview: {
+    proxy: Object.fromEntries(
+      ["/admin/api", "/v1", "/health"].map((path) => [path, { target: gateway, changeOrigin: true, headers: { origin: gateway } }]),
+    ),
+  },
+});
