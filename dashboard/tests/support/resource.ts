@@ -1,0 +1,116 @@
+// Creates, edits and deletes a resource in the browser and compares with the API.
+import { expect, type Locator, type Page } from '@playwright/test';
+import type { Gateway } from './gateway';
+
+export type Value = string | number | boolean | string[];
+export type Fields = Record<string, Value>;
+
+export type ResourceCase = {
+  /** Path of the list below /admin/dashboard, opened by the caller with `visit`. */
+  name: string;
+  /** API path of the object: GET answers it while it exists, and 404 after it is deleted. */
+  api: string;
+  /** The button that opens the form, the fields by label, and a part of what the API must answer then. */
+  create: { button: string; fields: Fields; save?: string; stored: object };
+  /** Fields to change in the form of the existing object. Leave out for what cannot be changed. */
+  edit?: { fields: Fields; button?: string; save?: string; stored: object };
+  /** The button that deletes it. `typed`: the confirmation asks for the name. */
+  remove: { button: string; typed?: boolean; confirm?: string };
+};
+
+/** The whole life of a resource: a test of a page is one call of this. */
+export async function exerciseResource(page: Page, gateway: Gateway, resource: ResourceCase) {
+  const { create, edit, remove, name, api } = resource;
+  const stored = async () => (await gateway.api('GET', api)).body;
+  await page.getByRole('button', { name: create.button }).first().click();
+  await fillForm(dialog(page), create.fields);
+  await save(page, create.save ?? create.button);
+  await expect.poll(stored, { message: `GET ${api} after create` }).toMatchObject(create.stored);
+  await closeDialogs(page);
+  await expect(row(page, name)).toBeVisible();
+  if (edit) {
+    await openRow(page, name);
+    if (edit.button) await dialog(page).getByRole('button', { name: edit.button }).click();
+    await fillForm(dialog(page), edit.fields);
+    await save(page, edit.save ?? 'Save');
+    await expect.poll(stored, { message: `GET ${api} after edit` }).toMatchObject(edit.stored);
+    await closeDialogs(page);
+  }
+  await openRow(page, name);
+  await dialog(page).getByRole('button', { name: remove.button }).click();
+  await confirm(page, remove.typed ? name : undefined, remove.confirm);
+  await expect.poll(async () => (await gateway.api('GET', api)).status, { message: `GET ${api} after delete` }).toBe(404);
+  await expect(row(page, name)).toHaveCount(0);
+}
+
+/** The drawer or dialog on top. */
+export function dialog(page: Page): Locator {
+  return page.locator('[role="dialog"], [role="alertdialog"]').last();
+}
+
+/** The row of a list with this text. */
+export function row(page: Page, text: string): Locator {
+  return page.getByRole('row').filter({ hasText: text });
+}
+
+/** Opens the detail of a row by its first link or button, else by the row itself. */
+export async function openRow(page: Page, text: string) {
+  const found = row(page, text).first();
+  const opener = found.getByRole('link').or(found.getByRole('button')).first();
+  await ((await opener.count()) > 0 ? opener : found).click();
+  await expect(dialog(page)).toBeVisible();
+}
+
+/** Fills fields by their labels: text, number, select, switch, checkbox, radio; an array types one line each. */
+export async function fillForm(form: Locator, fields: Fields) {
+  for (const [label, value] of Object.entries(fields)) await fillField(form, label, value);
+}
+
+async function fillField(form: Locator, label: string, value: Value) {
+  const field = form.getByLabel(label, { exact: true }).first();
+  await expect(field, `the field '${label}'`).toBeVisible();
+  const [role, tag, type] = await field.evaluate((element) => [
+    element.getAttribute('role'),
+    element.tagName.toLowerCase(),
+    element.getAttribute('type'),
+  ]);
+  if (typeof value === 'boolean') {
+    const isOn = (await field.getAttribute('aria-checked')) === 'true' || (type === 'checkbox' && (await field.isChecked()));
+    if (isOn !== value) await field.click();
+  } else if (tag === 'select') {
+    await field.selectOption({ label: String(value) });
+  } else if (role === 'combobox' && tag !== 'input') {
+    await field.click();
+    await form.page().getByRole('option', { name: String(value), exact: true }).click();
+  } else if (role === 'radiogroup' || role === 'group') {
+    await field.getByText(String(value), { exact: true }).click();
+  } else {
+    await field.fill(Array.isArray(value) ? value.join('\n') : String(value));
+  }
+}
+
+/** Presses the button that stores a form, and the one of the difference that is shown before, if any. */
+export async function save(page: Page, button: string) {
+  await dialog(page).getByRole('button', { name: button, exact: true }).click();
+  const review = page.getByRole('button', { name: 'Save changes', exact: true });
+  if (await review.isVisible().catch(() => false)) await review.click();
+}
+
+/** Confirms a deletion; with `typed`, after the name was typed. */
+export async function confirm(page: Page, typed?: string, button?: string) {
+  const asked = page.getByRole('alertdialog').last();
+  await expect(asked).toBeVisible();
+  if (typed) await asked.getByRole('textbox').fill(typed);
+  const buttons = asked.getByRole('button', { name: button ?? /^(delete|remove|deactivate|suspend)/i });
+  await buttons.last().click();
+  await expect(asked).toHaveCount(0);
+}
+
+/** Closes what is open, e.g. the dialog with a new key. */
+export async function closeDialogs(page: Page) {
+  for (let left = 3; left > 0 && (await dialog(page).isVisible().catch(() => false)); left -= 1) {
+    await page.keyboard.press('Escape');
+    await page.waitForTimeout(250);
+  }
+  await expect(dialog(page)).toHaveCount(0);
+}
