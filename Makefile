@@ -1,6 +1,6 @@
 # The commands of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run test lint bench suite models
+.PHONY: help run dashboard screenshots test lint bench suite models
 
 # `make suite kill9`: the word after `suite` is the suite's name, not a goal.
 ifeq (suite,$(firstword $(MAKECMDGOALS)))
@@ -13,11 +13,23 @@ endif
 endif
 
 help: ## this list
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-8s %s\n", $$1, $$2 }'
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{ printf "make %-11s %s\n", $$1, $$2 }'
 
-run: ## build the gateway and start it
+run: ## build the gateway, with the dashboard if Node.js is there, and start it
+	@scripts/dashboard.sh build --if-possible
 	cargo build --release
 	./target/release/gatehouse
+
+# Also the name of a suite.
+ifneq (suite,$(firstword $(MAKECMDGOALS)))
+dashboard: ## build the dashboard, which the next build of the gateway embeds
+	@scripts/dashboard.sh build
+endif
+
+screenshots: ## every page of the dashboard in light, dark and at 390 px, in .cache/screenshots
+	@scripts/dashboard.sh build
+	cargo build --locked
+	@scripts/dashboard.sh screenshots
 
 test: ## everything that must hold, each long suite in its bounded form
 	@scripts/test.sh

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Checks formatting, lints and dependency rules. Only cargo-deny is installed for it (scripts/deny.sh).
+# Checks formatting, lints and dependency rules. Only cargo-deny (scripts/deny.sh) and the packages of the dashboard
+# (scripts/dashboard.sh) are installed for it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,6 +22,9 @@ echo "lint: shell syntax"
 for script in .ci/run scripts/*.sh; do
     bash -n "$script"
 done
+
+echo "lint: dashboard"
+scripts/dashboard.sh lint
 
 if command -v python3 >/dev/null; then
     echo "lint: Python syntax"

@@ -122,6 +122,9 @@ GATEHOUSE_TEST_POSTGRES_URL=$(tail -n 1 .cache/test/postgres.out)
     || give_up "PostgreSQL could not be started. Install it with: sudo apt-get install postgresql"
 export GATEHOUSE_TEST_POSTGRES_URL
 python=$(scripts/venv.sh) || give_up "the suites' Python packages are missing (see above)"
+# Before the gateway, which embeds it.
+dashboard_built=1
+scripts/dashboard.sh build || dashboard_built=0
 
 # The tests of the API mostly wait (for timers, sockets, the disk): more threads than cores halve their time.
 export RUST_TEST_THREADS="${RUST_TEST_THREADS:-$((3 * $(nproc)))}"
@@ -139,9 +142,11 @@ cargo build --locked --workspace --bins --tests || give_up "the gateway does not
 cargo build --locked --workspace --features store/generate --example fill --example pii_figures \
     || give_up "the generators do not build"
 export GATEHOUSE_BIN="${CARGO_TARGET_DIR:-$PWD/target}/debug/gatehouse"
-run_in_suites() {
-    (cd suites && if [ -n "$minutes" ]; then timeout -k 20 "$(seconds_until $((minutes + 15)))" "$@"; else "$@"; fi)
+# Stops a command when the time is over.
+bounded() {
+    if [ -n "$minutes" ]; then timeout -k 20 "$(seconds_until $((minutes + 15)))" "$@"; else "$@"; fi
 }
+run_in_suites() { (cd suites && bounded "$@"); }
 suite sdk run_in_suites "$python" -m pytest sdk
 suite compat run_in_suites "$python" -m compat
 suite kill9 run_in_suites "$python" -m kill9 --quick
@@ -150,6 +155,12 @@ timed_suite faults run_in_suites "$python" -m faults --quick
 suite agents run_in_suites "$python" -m agents --quick
 suite schema run_in_suites "$python" -m schema --quick
 suite identity run_in_suites "$python" -m identity
+if [ "$dashboard_built" = 1 ]; then
+    suite dashboard bounded scripts/dashboard.sh test
+else
+    add_to_summary dashboard "NOT RUN: the dashboard could not be built (see above)"
+    failed=1
+fi
 timed_suite storage run_in_suites "$python" -m storage --quick
 suite canaries run_in_suites "$python" -m canaries --quick
 suite resume run_in_suites "$python" -m resume --quick

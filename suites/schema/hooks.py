@@ -5,9 +5,9 @@ import os
 
 import schemathesis
 
-# Routes that anyone may call: a login has no credential yet.
+# Routes that anyone may call: a login has no credential yet, and its page asks how users log in.
 AUTH = "/admin/api/v1/auth"
-PUBLIC = {"/health", "/ready", f"{AUTH}/me", f"{AUTH}/login", f"{AUTH}/refresh", f"{AUTH}/oidc/callback", f"{AUTH}/oidc/{{provider}}"}
+PUBLIC = {"/health", "/ready", "/admin/api/v1/dashboard/config", f"{AUTH}/me", f"{AUTH}/login", f"{AUTH}/refresh", f"{AUTH}/oidc/callback", f"{AUTH}/oidc/{{provider}}"}
 
 
 # Paths that name a call only with some of their values; with others they are unknown routes, which are 404 for everyone.

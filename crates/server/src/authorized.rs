@@ -178,6 +178,25 @@ impl InArea for Tenants {
     const GLOBAL: Global = Global::AllActions;
 }
 
+/// The caller of a route that is open to everybody. A credential that a client sent must be valid; a session cookie that is
+/// not, e.g. because the session has ended, counts as none: a browser sends it until somebody signs in again.
+pub struct OptionalCaller(pub Option<Principal>);
+
+impl FromRequestParts<Arc<App>> for OptionalCaller {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, app: &Arc<App>) -> Result<Self, Problem> {
+        known_query::check(parts)?;
+        let is_sent = parts.headers.contains_key(http::header::AUTHORIZATION)
+            || authenticate::credential(&parts.headers, parts.uri.query()).is_some();
+        match authenticate(parts, app).await {
+            Ok((principal, _)) => Ok(Self(Some(principal))),
+            Err(fault) if is_sent => Err(fault.into()),
+            Err(_) => Ok(Self(None)),
+        }
+    }
+}
+
 /// Admits everybody to login routes if the edition has the capability identity. Without it, only an authenticated caller
 /// learns that it is missing.
 pub struct LoginAllowed;

@@ -8,6 +8,7 @@ mod body;
 mod client_address;
 mod cors;
 mod csv;
+mod dashboard_files;
 mod dependencies;
 mod fault;
 mod framing;

@@ -1,4 +1,4 @@
-//! Routes outside of all areas: the root, dashboard files, metrics, and the fallbacks for unknown routes and methods.
+//! Routes outside of all areas: the root, metrics, and the fallbacks for unknown routes and methods.
 
 use std::sync::Arc;
 
@@ -7,9 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use domain::call::Format;
 use domain::fault as faults;
-use http::header::{
-    CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY, X_CONTENT_TYPE_OPTIONS,
-};
+use http::header::{CONTENT_TYPE, LOCATION};
 use http::{Method, StatusCode, Uri};
 use pipeline::gateway::metrics_page;
 
@@ -27,16 +25,6 @@ pub async fn front(State(app): State<Arc<App>>) -> Response {
 /// Answers the HEAD request that Claude Code sends before its first call.
 pub async fn alive() -> StatusCode {
     StatusCode::OK
-}
-
-pub async fn dashboard() -> Response {
-    let headers = [
-        (CONTENT_TYPE, "text/html; charset=utf-8"),
-        (CONTENT_SECURITY_POLICY, "default-src 'self'; frame-ancestors 'none'"),
-        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
-        (REFERRER_POLICY, "no-referrer"),
-    ];
-    (headers, dashboard::PAGE).into_response()
 }
 
 pub async fn metrics(State(app): State<Arc<App>>, _: Authorized<Read<Metrics>>) -> Response {

@@ -22,7 +22,7 @@ use crate::admin::{
 use crate::inference::{
     chat, gemini, google_models, messages, models, passthrough, plain, responses, websocket,
 };
-use crate::{App, known_query, openapi, probes, root_routes, swagger, unknown_route};
+use crate::{App, dashboard_files, known_query, openapi, probes, root_routes, swagger, unknown_route};
 
 fn inference() -> OpenApiRouter<Arc<App>> {
     OpenApiRouter::new()
@@ -216,8 +216,9 @@ pub fn routes(app: Arc<App>) -> Router {
     }
     if app.config.dashboard_enabled {
         router = router
-            .route("/admin/dashboard", get(root_routes::dashboard))
-            .route("/admin/dashboard/{*file}", get(root_routes::dashboard));
+            .route("/admin/dashboard", get(dashboard_files::index))
+            .route("/admin/dashboard/", get(dashboard_files::index))
+            .route("/admin/dashboard/{*file}", get(dashboard_files::file));
     }
     if app.config.swagger_enabled && app.config.admin_enabled {
         router = router.route("/swagger/{*file}", get(swagger::file));

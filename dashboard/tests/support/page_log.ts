@@ -21,7 +21,11 @@ export class PageLog {
   private expected: RegExp[] = [];
   private inFlight = new Set<Request>();
 
-  private constructor(private readonly page: Page, private readonly origin: string) {}
+  private readonly origins: Set<string>;
+
+  private constructor(private readonly page: Page, origin: string) {
+    this.origins = new Set([origin]);
+  }
 
   static async attach(page: Page, origin: string): Promise<PageLog> {
     const log = new PageLog(page, origin);
@@ -47,6 +51,11 @@ export class PageLog {
   /** Allows problems that match, for tests that provoke them. */
   expect(problem: RegExp) {
     this.expected.push(problem);
+  }
+
+  /** Allows requests to another gateway of the test. */
+  allowOrigin(origin: string) {
+    this.origins.add(origin);
   }
 
   /** Starts the count of requests again. */
@@ -79,7 +88,7 @@ export class PageLog {
   private onRequest(request: Request) {
     const url = request.url();
     if (/^(data|blob):/.test(url)) return;
-    if (new URL(url).origin !== this.origin) this.problems.push(`another origin: ${url}`);
+    if (!this.origins.has(new URL(url).origin)) this.problems.push(`another origin: ${url}`);
     if (isStream(url)) return;
     this.inFlight.add(request);
     const { pathname } = new URL(url);

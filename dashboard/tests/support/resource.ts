@@ -11,9 +11,9 @@ export type ResourceCase = {
   /** API path of the object: GET answers it while it exists, and 404 after it is deleted. */
   api: string;
   /** The button that opens the form, the fields by label, and a part of what the API must answer then. */
-  create: { button: string; fields: Fields; save?: string; stored: object };
+  create: { button: string; fields: Fields; save?: string; stored: Record<string, unknown> };
   /** Fields to change in the form of the existing object. Leave out for what cannot be changed. */
-  edit?: { fields: Fields; button?: string; save?: string; stored: object };
+  edit?: { fields: Fields; button?: string; save?: string; stored: Record<string, unknown> };
   /** The button that deletes it. `typed`: the confirmation asks for the name. */
   remove: { button: string; typed?: boolean; confirm?: string };
 };

@@ -1,6 +1,7 @@
 // The `test` of all specs: a gateway with data, a signed-in page, and a check that nothing went wrong on it.
 import { test as base, expect, type Page } from '@playwright/test';
 import { Gateway, MASTER_KEY } from './gateway';
+import { useLocalFiles } from './local_files';
 import { PageLog } from './page_log';
 import { fill, type Samples } from './sample_data';
 
@@ -37,13 +38,14 @@ export const test = base.extend<PerTest, PerWorker>({
   visit: async ({ page, gateway, log }, use) => use((path) => visit(page, gateway, log, path)),
 });
 
-export { expect };
+export { expect, type Page };
 
 /** Gives the page the session cookie of a key. */
 export async function signIn(page: Page, gateway: Gateway, key = MASTER_KEY) {
   const value = await gateway.openSession(key);
   const cookie = { name: 'gatehouse_session', value, url: gateway.url, httpOnly: true, sameSite: 'Strict' as const };
   await page.context().addCookies([cookie]);
+  await useLocalFiles(page, gateway.url);
 }
 
 /** Opens a path below /admin/dashboard and waits until it shows its data. */

@@ -11,22 +11,25 @@ use domain::capability::Capability;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::auth::me::{self, Me};
 use super::record;
 use crate::App;
-use crate::authorized::{AnyCaller, Authorized};
+use crate::authorized::OptionalCaller;
 
 #[derive(Serialize, ToSchema)]
 pub struct DashboardConfig {
     /// oss or enterprise
     pub edition: &'static str,
     pub version: &'static str,
-    /// Every capability, and whether it is enabled
+    /// Every capability, and whether it is enabled; empty without a credential
     pub capabilities: BTreeMap<&'static str, bool>,
-    /// Features by name
+    /// Features by name; empty without a credential
     pub features: BTreeMap<&'static str, Feature>,
     pub identity: IdentityFeature,
-    /// Upper bounds of requests, by name
+    /// Upper bounds of requests, by name; empty without a credential
     pub limits: BTreeMap<&'static str, u64>,
+    /// The caller; null without a credential
+    pub caller: Option<Me>,
     pub server_time: String,
 }
 
@@ -49,33 +52,60 @@ pub struct IdentityFeature {
     pub oidc_providers: Vec<String>,
 }
 
-/// Get the edition, features and limits of this gateway.
+/// Get the edition, features and limits of this gateway, and the caller. Without a credential, or with a session that has
+/// ended, only what the sign-in page needs: the edition, the version and how users log in.
 #[utoipa::path(get, path = "/admin/api/v1/dashboard/config", operation_id = "dashboard_config", tag = "dashboard",
-    responses((status = 200, description = "The configuration", body = DashboardConfig), (status = 401, description = "Unauthorized")),
-    security(("bearer" = [])))]
-pub async fn config(State(app): State<Arc<App>>, _: Authorized<AnyCaller>) -> Json<DashboardConfig> {
-    let capabilities = &app.gateway.capabilities;
+    responses((status = 200, description = "The configuration", body = DashboardConfig), (status = 401, description = "Unauthorized")))]
+pub async fn config(
+    State(app): State<Arc<App>>,
+    OptionalCaller(caller): OptionalCaller,
+) -> Json<DashboardConfig> {
+    let public = public_config(&app);
+    Json(match caller {
+        None => public,
+        Some(caller) => DashboardConfig {
+            capabilities: capabilities(&app),
+            features: features(&app),
+            limits: limits(&app),
+            caller: Some(me::view(&caller)),
+            ..public
+        },
+    })
+}
+
+/// The part that needs no credential.
+fn public_config(app: &App) -> DashboardConfig {
     let has_identity = app.has_identity();
     let providers = app.config.identity.oidc_providers.iter().filter(|_| has_identity);
-    Json(DashboardConfig {
-        edition: capabilities.edition.as_str(),
+    DashboardConfig {
+        edition: app.gateway.capabilities.edition.as_str(),
         version: app.config.version,
-        capabilities: Capability::ALL.iter().map(|one| (one.as_str(), capabilities.has(*one))).collect(),
-        features: features(&app),
+        capabilities: BTreeMap::new(),
+        features: BTreeMap::new(),
         identity: IdentityFeature {
             enabled: has_identity,
             oidc_providers: providers.map(|provider| provider.name.clone()).collect(),
         },
-        limits: BTreeMap::from([
-            ("body_size_bytes", app.gateway.policy.body_limit),
-            ("audit_log_page", 100),
-            ("audit_conversation_page", 200),
-            ("usage_log_page", 200),
-            ("models", 10_000),
-            ("report_days", 365),
-        ]),
+        limits: BTreeMap::new(),
+        caller: None,
         server_time: record::time(app.gateway.clock.now()),
-    })
+    }
+}
+
+fn capabilities(app: &App) -> BTreeMap<&'static str, bool> {
+    let enabled = &app.gateway.capabilities;
+    Capability::ALL.iter().map(|one| (one.as_str(), enabled.has(*one))).collect()
+}
+
+fn limits(app: &App) -> BTreeMap<&'static str, u64> {
+    BTreeMap::from([
+        ("body_size_bytes", app.gateway.policy.body_limit),
+        ("audit_log_page", 100),
+        ("audit_conversation_page", 200),
+        ("usage_log_page", 200),
+        ("models", 10_000),
+        ("report_days", 365),
+    ])
 }
 
 fn features(app: &App) -> BTreeMap<&'static str, Feature> {

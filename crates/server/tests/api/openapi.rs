@@ -158,6 +158,38 @@ fn the_page_of_operations_is_current() {
     assert!(found == written, "docs/api.md is stale: UPDATE_DOCS=1 cargo test -p server --test api openapi");
 }
 
+/// The client of the dashboard is generated from its copy of the document; `UPDATE_DOCS=1` writes it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "a switch of this test, not a setting")]
+fn the_copy_of_the_dashboard_is_current() {
+    let copy = concat!(env!("CARGO_MANIFEST_DIR"), "/../../dashboard/openapi.json");
+    let mut document = document();
+    reduce_to_types(&mut document);
+    let written = serde_json::to_string_pretty(&document).unwrap() + "\n";
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        std::fs::write(copy, &written).unwrap();
+    }
+    let found = std::fs::read_to_string(copy).unwrap_or_default();
+    assert!(
+        found == written,
+        "dashboard/openapi.json is stale: UPDATE_DOCS=1 cargo test -p server --test api openapi, then npm run api in dashboard/"
+    );
+}
+
+/// Leaves out what has no influence on the client: examples, and error responses, which all have one schema.
+fn reduce_to_types(document: &mut Value) {
+    let items = document["paths"].as_object_mut().unwrap().values_mut();
+    for operation in items.flat_map(|item| item.as_object_mut().unwrap().values_mut()) {
+        if let Some(responses) = operation["responses"].as_object_mut() {
+            responses.retain(|status, _| status.starts_with(['1', '2', '3']));
+        }
+        operation.as_object_mut().unwrap().shift_remove("description");
+        if let Some(content) = operation.pointer_mut("/requestBody/content/application~1json") {
+            content.as_object_mut().unwrap().shift_remove("example");
+        }
+    }
+}
+
 fn api_page(document: &Value) -> String {
     let mut page = "# API operations\n\nGenerated from the OpenAPI document, which a gateway serves at \
         `GET /admin/api/v1/openapi.json`. Errors are those of [Errors](errors.md).\n"

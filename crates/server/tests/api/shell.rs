@@ -166,10 +166,14 @@ async fn front_door_and_dashboard() {
         assert_eq!(front.header("location"), Some("/admin/dashboard"));
         let alive = app.call(Method::HEAD, "/").anonymous().send().await.expect_status(200);
         assert!(alive.body.is_empty());
-        for path in ["/admin/dashboard", "/admin/dashboard/usage"] {
+        for path in ["/admin/dashboard", "/admin/dashboard/", "/admin/dashboard/usage"] {
             let page = app.get(path).anonymous().send().await.expect_status(200);
             assert!(page.header("content-type").unwrap().starts_with("text/html"));
-            assert!(page.header("content-security-policy").is_some());
+            assert!(page.header("content-security-policy").unwrap().starts_with("default-src 'none';"));
+            let head = app.call(Method::HEAD, path).anonymous().send().await.expect_status(200);
+            assert!(head.body.is_empty());
+            assert_eq!(head.header("content-type"), page.header("content-type"));
+            assert_eq!(app.post(path, serde_json::json!({})).refusal().await.0, 405, "{path}");
         }
         app.get("/health").anonymous().send().await.snapshot("health");
         app.get("/ready").anonymous().send().await.snapshot("ready");

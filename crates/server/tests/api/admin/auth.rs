@@ -222,9 +222,12 @@ async fn me_needs_an_identity_system() {
 async fn the_dashboard_learns_edition_features_and_limits() {
     const CONFIG: &str = "/admin/api/v1/dashboard/config";
     app::each(async |app| {
-        assert_eq!(app.get(CONFIG).anonymous().send().await.status, 401);
         let key = app.key_with(&["inference"]).await;
         let config = app.get(CONFIG).key(&key).send().await.expect_status(200).json();
+        assert_eq!(
+            (&config["caller"]["principal"]["auth_method"], &config["caller"]["scopes"]),
+            (&json!("api_key"), &json!(["inference"]))
+        );
         assert_eq!((&config["edition"], &config["version"]), (&json!("oss"), &json!("0.0.0-test")));
         assert_eq!(config["capabilities"]["identity"], false);
         assert_eq!(config["capabilities"].as_object().unwrap().len(), 8);
@@ -245,6 +248,51 @@ async fn the_dashboard_learns_edition_features_and_limits() {
         assert_eq!(config["edition"], "enterprise");
         assert_eq!(config["features"]["identity"], json!({"enabled": true, "available": true}));
         assert_eq!(config["identity"]["enabled"], true);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_sign_in_page_learns_only_how_users_log_in() {
+    const CONFIG: &str = "/admin/api/v1/dashboard/config";
+    app::each_with(TestSettings::with_identity, async |app| {
+        let config = app.get(CONFIG).anonymous().send().await.expect_status(200).json();
+        let server_time = config["server_time"].clone();
+        let expected = json!({
+            "edition": "enterprise", "version": "0.0.0-test", "capabilities": {}, "features": {},
+            "identity": {"enabled": true, "oidc_providers": []}, "limits": {}, "caller": null, "server_time": server_time,
+        });
+        assert_eq!(config, expected);
+        let value = open(&app, app::MASTER).await;
+        let by_session = by_cookie(&app, Method::GET, CONFIG, &value).send().await.expect_status(200).json();
+        assert_eq!(by_session["caller"]["principal"]["auth_method"], "session");
+        assert_eq!(by_session["caller"]["scopes"], json!(["inference", "admin:write"]));
+        // A browser sends the cookie of a session that has ended; a client that sends a wrong key made a mistake.
+        let ended = by_cookie(&app, Method::GET, CONFIG, "ended").send().await.expect_status(200).json();
+        assert_eq!(ended["caller"], Value::Null);
+        assert_eq!(app.get(CONFIG).key("no-such-key").send().await.status, 401);
+        let bare = app.get(CONFIG).anonymous().header("authorization", "nonsense");
+        assert_eq!(bare.send().await.status, 401);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn streams_are_read_by_cookie() {
+    let settings = || {
+        let mut settings = TestSettings::default();
+        settings.policy.audit.enabled = true;
+        settings
+    };
+    app::each_with(settings, async |app| {
+        let value = open(&app, app::MASTER).await;
+        let narrow = open(&app, &app.key_with(&["inference"]).await).await;
+        for path in ["/admin/api/v1/console/stream", "/admin/api/v1/audit/log/stream"] {
+            let stream = by_cookie(&app, Method::GET, path, &value).glance().await;
+            assert_eq!(stream.status, 200, "{path}");
+            assert!(stream.header("content-type").unwrap().starts_with("text/event-stream"), "{path}");
+            assert_eq!(by_cookie(&app, Method::GET, path, &narrow).refusal().await.0, 403, "{path}");
+        }
     })
     .await;
 }

@@ -1,0 +1,35 @@
+// Screenshots of every page in light, dark and at the width of a phone, in .cache/screenshots.
+import { mkdirSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { Gateway } from '../support/gateway';
+import { PAGES } from '../support/pages';
+import { settled, signIn, test } from '../support/test';
+
+const FOLDER = resolve(import.meta.dirname, '../../../.cache/screenshots');
+const FORMS = [
+  { name: 'light', colorScheme: 'light', viewport: { width: 1440, height: 900 } },
+  { name: 'dark', colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
+  { name: '390', colorScheme: 'light', viewport: { width: 390, height: 844 } },
+] as const;
+
+test.beforeAll(() => mkdirSync(FOLDER, { recursive: true }));
+
+for (const entry of PAGES) {
+  test(entry.name, async ({ page, gateway, samples, log }) => {
+    const shown = entry.empty ? await Gateway.start({ GATEWAY_EDITION: 'oss', IDENTITY_ADMIN_EMAIL: '', IDENTITY_ADMIN_PASSWORD: '' }) : gateway;
+    if (shown !== gateway) log.allowOrigin(new URL(shown.url).origin);
+    await page.context().clearCookies();
+    if (!entry.signedOut) await signIn(page, shown, entry.ordinaryKey ? samples.inferenceKey : undefined);
+    try {
+      for (const { name, colorScheme, viewport } of FORMS) {
+        await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+        await page.setViewportSize(viewport);
+        await page.goto(`${shown.url}/admin/dashboard${entry.path}`);
+        await settled(page, log);
+        await page.screenshot({ path: `${FOLDER}/${entry.name}-${name}.png` });
+      }
+    } finally {
+      if (shown !== gateway) await shown.stop();
+    }
+  });
+}
