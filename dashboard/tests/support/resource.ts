@@ -45,7 +45,7 @@ export async function exerciseResource(page: Page, gateway: Gateway, resource: R
 
 /** The drawer or dialog on top. */
 export function dialog(page: Page): Locator {
-  return page.locator('[role="dialog"], [role="alertdialog"]').last();
+  return page.getByRole('dialog').or(page.getByRole('alertdialog')).last();
 }
 
 /** The row of a list with this text. */
@@ -61,32 +61,37 @@ export async function openRow(page: Page, text: string) {
   await expect(dialog(page)).toBeVisible();
 }
 
-/** Fills fields by their labels: text, number, select, switch, checkbox, radio; an array types one line each. */
+/** Fills fields by their labels: text, number, select, switch, checkbox, segmented; an array is a list, in any form. */
 export async function fillForm(form: Locator, fields: Fields) {
   for (const [label, value] of Object.entries(fields)) await fillField(form, label, value);
 }
 
 async function fillField(form: Locator, label: string, value: Value) {
+  if (typeof value === 'boolean') return toggle(form, label, value);
   const field = form.getByLabel(label, { exact: true }).first();
   await expect(field, `the field '${label}'`).toBeVisible();
-  const [role, tag, type] = await field.evaluate((element) => [
-    element.getAttribute('role'),
-    element.tagName.toLowerCase(),
-    element.getAttribute('type'),
-  ]);
-  if (typeof value === 'boolean') {
-    const isOn = (await field.getAttribute('aria-checked')) === 'true' || (type === 'checkbox' && (await field.isChecked()));
-    if (isOn !== value) await field.click();
-  } else if (tag === 'select') {
+  const [role, tag] = await field.evaluate((element) => [element.getAttribute('role'), element.tagName.toLowerCase()]);
+  if (tag === 'select') {
     await field.selectOption({ label: String(value) });
   } else if (role === 'combobox' && tag !== 'input') {
     await field.click();
     await form.page().getByRole('option', { name: String(value), exact: true }).click();
   } else if (role === 'radiogroup' || role === 'group') {
-    await field.getByText(String(value), { exact: true }).click();
+    await field.getByRole('button', { name: String(value), exact: true }).or(field.getByRole('radio', { name: String(value), exact: true })).click();
+  } else if (Array.isArray(value) && tag === 'input') {
+    for (const each of value) {
+      await field.fill(each);
+      await field.press('Enter');
+    }
   } else {
     await field.fill(Array.isArray(value) ? value.join('\n') : String(value));
   }
+}
+
+async function toggle(form: Locator, label: string, wanted: boolean) {
+  const control = form.getByRole('switch', { name: label }).or(form.getByRole('checkbox', { name: label })).first();
+  await expect(control, `the switch '${label}'`).toBeVisible();
+  if ((await control.isChecked()) !== wanted) await control.click();
 }
 
 /** Presses the button that stores a form, and the one of the difference that is shown before, if any. */
@@ -98,12 +103,12 @@ export async function save(page: Page, button: string) {
 
 /** Confirms a deletion; with `typed`, after the name was typed. */
 export async function confirm(page: Page, typed?: string, button?: string) {
-  const asked = page.getByRole('alertdialog').last();
-  await expect(asked).toBeVisible();
-  if (typed) await asked.getByRole('textbox').fill(typed);
-  const buttons = asked.getByRole('button', { name: button ?? /^(delete|remove|deactivate|suspend)/i });
-  await buttons.last().click();
-  await expect(asked).toHaveCount(0);
+  // The question has a way back, which tells it from the form behind it.
+  const cancel = dialog(page).getByRole('button', { name: 'Cancel' });
+  await expect(cancel).toBeVisible();
+  if (typed) await dialog(page).getByRole('textbox').fill(typed);
+  await dialog(page).getByRole('button', { name: button ?? /^(delete|remove|deactivate|suspend)/i }).last().click();
+  await expect(cancel).toHaveCount(0);
 }
 
 /** Closes what is open, e.g. the dialog with a new key. */

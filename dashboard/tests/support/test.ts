@@ -55,9 +55,9 @@ export async function visit(page: Page, gateway: Gateway, log: PageLog, path: st
   await settled(page, log);
 }
 
-/** Waits for a heading, the end of all requests, and the end of all skeletons (`aria-busy`). */
+/** Waits for a heading, the end of all requests, and the end of all skeletons. */
 export async function settled(page: Page, log: PageLog) {
   await expect(page.getByRole('heading', { level: 1 }).first()).toBeVisible();
   await log.idle();
-  await expect(page.locator('[aria-busy="true"]')).toHaveCount(0);
+  await expect(page.locator('[aria-busy="true"], [role="status"][aria-label="Loading"]')).toHaveCount(0);
 }
