@@ -28,7 +28,8 @@ endif
 
 screenshots: ## every page of the dashboard in light, dark and at 390 px, in .cache/screenshots
 	@scripts/dashboard.sh build
-	cargo build --locked
+	cargo build --locked --workspace --bins
+	cargo build --locked --workspace --features store/generate --example fill
 	@scripts/dashboard.sh screenshots
 
 test: ## everything that must hold, each long suite in its bounded form

@@ -70,11 +70,7 @@ fn send(file: &File, request: &HeaderMap) -> Response {
     if let Some(encoding) = content.encoding.header() {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static(encoding));
     }
-    let body = match content.bytes {
-        std::borrow::Cow::Borrowed(bytes) => Body::from(bytes),
-        std::borrow::Cow::Owned(bytes) => Body::from(bytes),
-    };
-    tagged((headers, body).into_response(), tag)
+    tagged((headers, Body::from(content.bytes)).into_response(), tag)
 }
 
 /// The page is small: it is sent as it is, with its links below the base path.

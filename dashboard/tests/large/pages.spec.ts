@@ -1,30 +1,18 @@
 // The pages with 10^6 audit rows behind them.
-import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
-import { Gateway, binary } from '../support/gateway';
+import { startWithRows } from '../support/generated_rows';
 import { PAGES } from '../support/pages';
 import { expect, settled, signIn, test as base } from '../support/test';
 
-const ROWS = process.env.ROWS ?? '1000000';
+const ROWS = Number(process.env.ROWS ?? 1_000_000);
 const MOST_MILLISECONDS = 1500;
 const MOST_TASK_MILLISECONDS = 100;
 const SCROLLED_ROWS = 10_000;
 
 const test = base.extend<object, { filled: any }>({
-  // In place of the small gateway: generated rows, booked through the same code as real calls.
+  // In place of the small gateway.
   filled: [
     async ({}, use) => {
-      const directory = mkdtempSync(join(tmpdir(), 'gatehouse-large-'));
-      const database = join(directory, 'data/gatehouse.db');
-      mkdirSync(dirname(database), { mode: 0o700 });
-      const generator = join(dirname(binary()), 'examples/fill');
-      if (!existsSync(generator)) throw new Error('fill is not built: cargo build -p store --features generate --example fill');
-      execFileSync(generator, ['--rows', ROWS, '--audited', ROWS, '--days', '30', '--database', `sqlite:${database}`], { stdio: 'inherit' });
-      // The generator opens the database with this key, and none of its rows may be deleted meanwhile.
-      const settings = { ENCRYPTION_KEY: '00'.repeat(32), USAGE_RETENTION_DAYS: '0', LOGGING_RETENTION_DAYS: '0' };
-      const gateway = await Gateway.start(settings, directory);
+      const gateway = await startWithRows(ROWS);
       const key = await gateway.expectApi('POST', '/auth-keys', { name: 'large', scopes: ['inference'], user_path: '/org/team-01' });
       await use({ gateway, samples: { inferenceKey: key.key, inferenceKeyId: key.id } });
       await gateway.stop();

@@ -2,8 +2,10 @@
 import { mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { Gateway } from '../support/gateway';
+import { startWithRows } from '../support/generated_rows';
 import { PAGES } from '../support/pages';
-import { settled, signIn, test } from '../support/test';
+import { fill } from '../support/sample_data';
+import { settled, signIn, test as base } from '../support/test';
 
 const FOLDER = resolve(import.meta.dirname, '../../../.cache/screenshots');
 const FORMS = [
@@ -11,6 +13,20 @@ const FORMS = [
   { name: 'dark', colorScheme: 'dark', viewport: { width: 1440, height: 900 } },
   { name: '390', colorScheme: 'light', viewport: { width: 390, height: 844 } },
 ] as const;
+
+const ROWS = Number(process.env.ROWS ?? 30_000);
+
+const test = base.extend<object, { filled: any }>({
+  // With a month of calls, so that charts and tables look as they do in use.
+  filled: [
+    async ({}, use) => {
+      const gateway = await startWithRows(ROWS);
+      await use({ gateway, samples: await fill(gateway) });
+      await gateway.stop();
+    },
+    { scope: 'worker', timeout: 300_000 },
+  ],
+});
 
 test.beforeAll(() => mkdirSync(FOLDER, { recursive: true }));
 

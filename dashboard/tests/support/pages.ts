@@ -12,7 +12,7 @@ export type PageEntry = {
   ordinaryKey?: boolean;
   /** Opened on a gateway without data and providers. */
   empty?: boolean;
-  /** The first row of its list opens a detail, which the XSS test looks at too. */
+  /** Its list has a row for what support/payloads.ts stores; the XSS test opens it. */
   hasRows?: boolean;
 };
 

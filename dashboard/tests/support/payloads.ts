@@ -26,7 +26,7 @@ const WRITES: Write[] = [
   ['POST', '/tenants', (text) => ({ slug: SLUG, name: text.slice(0, 100), metadata: { [PAYLOADS[0] ?? '']: text.slice(0, 200) } })],
   ['POST', '/identity/roles', (text) => ({ name: SLUG, description: text, permissions: [{ action: 'read', resource: 'audit', effect: 'allow' }] })],
   ['POST', '/identity/users', (text) => ({ email: 'xss@example.org', name: text.slice(0, 100), password: 'correct horse battery staple', roles: [SLUG] })],
-  ['PUT', '/model-pricing/demo/demo-chat', () => ({ input_per_mtok: 1, output_per_mtok: 1 })],
+  ['PUT', '/budgets/%2Fxss/daily', () => ({ amount: 10 })],
 ];
 
 /** Stores the payloads. Returns the writes that the API refused, which the test lists. */
