@@ -17,7 +17,7 @@ export type PageEntry = {
 };
 
 export const PAGES: PageEntry[] = [
-  { name: 'sign-in', path: '/login', heading: /sign in/i, signedOut: true },
+  { name: 'sign-in', path: '/sign-in', heading: /sign in/i, signedOut: true },
   { name: 'start', path: '/start', heading: /start/i, empty: true },
   { name: 'overview', path: '/', heading: 'Overview' },
   { name: 'my-usage', path: '/my-usage', heading: 'My usage', ordinaryKey: true },
@@ -38,6 +38,7 @@ export const PAGES: PageEntry[] = [
   { name: 'settings', path: '/settings', heading: 'Settings' },
   { name: 'changes', path: '/changes', heading: 'Changes', hasRows: true },
   { name: 'tenants', path: '/tenants', heading: 'Tenants', hasRows: true },
-  { name: 'users', path: '/users', heading: 'Users', hasRows: true },
+  { name: 'users', path: '/users', heading: 'People and roles', hasRows: true },
   { name: 'roles', path: '/roles', heading: 'Roles', hasRows: true },
+  { name: 'login', path: '/login', heading: 'Login' },
 ];

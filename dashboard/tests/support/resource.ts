@@ -53,11 +53,12 @@ export function row(page: Page, text: string): Locator {
   return page.getByRole('row').filter({ hasText: text });
 }
 
-/** Opens the detail of a row by its first link or button, else by the row itself. */
+/** Opens the detail of a row: the row itself if it can have the focus, else its first link or button. */
 export async function openRow(page: Page, text: string) {
   const found = row(page, text).first();
+  const opensItself = (await found.getAttribute('tabindex')) !== null;
   const opener = found.getByRole('link').or(found.getByRole('button')).first();
-  await ((await opener.count()) > 0 ? opener : found).click();
+  await (opensItself ? found.click({ position: { x: 40, y: 12 } }) : opener.click());
   await expect(dialog(page)).toBeVisible();
 }
 
