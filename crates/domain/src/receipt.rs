@@ -3,6 +3,7 @@
 
 mod fields;
 mod guardrail_verdict;
+mod journey;
 mod opening;
 
 use serde::{Deserialize, Serialize};
@@ -13,6 +14,10 @@ use crate::money::{Cost, Nanos};
 use crate::receipt_fields;
 
 pub use guardrail_verdict::{GuardedSubject, GuardrailVerdict, Verdict};
+pub use journey::{
+    AttemptTiming, BudgetBalance, BudgetReservation, Journey, LimitCount, MOST_TARGETS, RouteStep,
+    WorkflowVersion,
+};
 pub use opening::{Opening, OpeningField, OpeningRef};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -92,6 +97,9 @@ pub struct Audited {
     /// The verdicts of guardrails, those that allow included.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub guardrails: Vec<GuardrailVerdict>,
+    /// The decisions about the call; absent for callers without a valid key.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journey: Option<Box<Journey>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub request_headers: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -132,6 +140,7 @@ impl Audited {
             thread: self.thread.clone(),
             parent: self.parent.clone(),
             guardrails: self.guardrails.clone(),
+            journey: self.journey.clone(),
             request_truncated: self.request_truncated,
             response_truncated: self.response_truncated,
             request_lossy: self.request_lossy,

@@ -4,6 +4,7 @@ pub mod audit_tap;
 mod background_call;
 pub mod estimate;
 pub mod holds;
+mod journey_record;
 pub mod loss;
 pub mod pricing;
 mod prior_usage;

@@ -73,7 +73,7 @@ async fn search_in(arrival: &Arrival, prepared: &Prepared, ticket: &mut Ticket) 
         Eligibility::Off => return Ok(Found::Miss(None)),
         Eligibility::Excluded { reason, layers, wants_details } => {
             let details = wants_details.then(|| CacheDetails::without_key(reason, layers.as_str()));
-            return Ok(bypass(details, ticket));
+            return Ok(bypass(reason, details, ticket));
         }
         Eligibility::Cacheable(request) => request,
     };
@@ -121,8 +121,9 @@ async fn search_in(arrival: &Arrival, prepared: &Prepared, ticket: &mut Ticket) 
 }
 
 /// Records that the cache is not searched for a call, and that its answer is not added.
-fn bypass(details: Option<CacheDetails>, ticket: &mut Ticket) -> Found {
-    ticket.cache = CacheUse { status: CacheStatus::Bypass, details: details.map(Box::new) };
+fn bypass(reason: MissReason, details: Option<CacheDetails>, ticket: &mut Ticket) -> Found {
+    let details = details.map(Box::new);
+    ticket.cache = CacheUse { status: CacheStatus::Bypass, reason: Some(reason), details };
     count(ticket);
     Found::Miss(None)
 }
@@ -234,6 +235,6 @@ impl CacheRequest {
                 semantic: semantic.map(SemanticCall::details),
             })
         });
-        CacheUse { status, details }
+        CacheUse { status, reason: Some(reason), details }
     }
 }

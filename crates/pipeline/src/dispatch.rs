@@ -27,6 +27,7 @@ use crate::accounting::reservation::Reservation;
 use crate::accounting::ticket::Ticket;
 use crate::call::receive::Call;
 use crate::routing::health::Admission;
+use crate::routing::member_calls::MemberCalls;
 use crate::routing::resolve::Plan;
 use crate::routing::routes::Deployment;
 use crate::services::response_cache::ReplayedAnswer;
@@ -121,6 +122,7 @@ pub async fn dispatch(
     hedge::count(&ticket);
     let deployments = resume::targets(&plan, ticket.context.policy());
     let outcome = try_targets(call, plan.deployments, &reservation, &mut ticket, deadline).await;
+    count_pool_calls(&plan.pools, &ticket);
     let outcome = outcome.map(|(call, mut answer)| {
         if let Some(deployment) = ticket.receipt.deployment() {
             call.record_answered_by(&deployment.target, &ticket.context);
@@ -131,6 +133,12 @@ pub async fn dispatch(
         answer
     });
     (ticket, outcome)
+}
+
+/// Counts the call for the pools of its targets: for the member that answered, or that was asked last.
+fn count_pool_calls(pools: &[Arc<MemberCalls>], ticket: &Ticket) {
+    let Some(deployment) = ticket.receipt.deployment() else { return };
+    pools.iter().for_each(|calls| calls.count(&deployment.target.instance, ticket.context.now()));
 }
 
 /// The first response, with the call it is for; or the most informative error.
@@ -283,9 +291,15 @@ fn conclude(
         Err(fault) => (fault.upstream_status.map_or(fault.status, u16::from), Some(fault.code.clone())),
     };
     ticket.attempted(&deployment, deployment.attempt(status, error, duration), span_id);
-    let answer = outcome.as_ref().ok().filter(|_| ticket.receipt.is_traced());
+    ticket.audit.record_journey(|journey| {
+        let retry_after = outcome.as_ref().err().and_then(|fault| fault.retry_after);
+        if let Some(timing) = journey.last_attempt() {
+            *timing = progress.timing(retry_after);
+        }
+    });
+    let answer = outcome.as_ref().ok().filter(|_| ticket.records_response());
     if let Some(facts) = answer.and_then(|answer| progress.facts().or_else(|| answer.facts())) {
-        ticket.receipt.trace_response(facts);
+        ticket.record_response(facts);
     }
     match &mut outcome {
         Ok(answer) => {
@@ -306,6 +320,8 @@ fn conclude(
             } else if fault.is_upstream_auth_failure() && deployment.client_credential.is_none() {
                 failover_events::auth_failed(&deployment, fault, ticket);
                 admission.rejected(now, fault.code.as_str());
+            } else if fault.upstream_status.is_some() {
+                admission.declined(now, fault.status == 429);
             }
         }
     }

@@ -167,7 +167,9 @@ impl Explainer<'_> {
         if let (Some(resolution), Some(workflow)) = (&mut explanation.resolution, context.workflow())
             && !policy.features.fallback
         {
-            resolution.steps.note("workflow", || format!("'{}' allows no fallback", workflow.id));
+            resolution
+                .steps
+                .note("workflow", &workflow.id, || format!("'{}' allows no fallback", workflow.id));
         }
         // The state of conversations is that of the calls that are replayed.
         if !self.is_replay {
@@ -209,7 +211,7 @@ impl Explainer<'_> {
         explanation: &mut Explanation,
     ) {
         let Some(credential) = &self.arrival.client_credential else { return };
-        let Plan { deployments } = credential.apply(plan_of(ranked));
+        let Plan { deployments, .. } = credential.apply(plan_of(ranked));
         if deployments.first().is_none_or(|first| first.client_credential.is_none()) {
             return;
         }
@@ -220,7 +222,7 @@ impl Explainer<'_> {
         if let Some(resolution) = &mut explanation.resolution {
             resolution
                 .steps
-                .note("client credential", || "the call uses the client's own credential".to_owned());
+                .note("client credential", "", || "the call uses the client's own credential".to_owned());
         }
     }
 
@@ -393,7 +395,7 @@ impl Explainer<'_> {
 }
 
 fn plan_of(ranked: &[Ranked<Arc<Deployment>>]) -> Plan {
-    Plan { deployments: ranked.iter().map(|candidate| candidate.choice.clone()).collect() }
+    Plan::of(ranked.iter().map(|candidate| candidate.choice.clone()).collect())
 }
 
 /// Clears the decision: a call that a limit or a budget refuses is sent to no target.

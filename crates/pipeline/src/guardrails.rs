@@ -29,4 +29,4 @@ pub use injection_score::Classifier;
 pub use plan::{CallGuardrails, GuardrailPlan, Step, scope_key};
 pub use remote::{RemoteText, RemoteVerdict, RemoteVerdicts};
 pub use request::{RequestChanges, RequestInspection, RequestInspector, RequestToInspect, inspect_request};
-pub use sample::{Sample, TestResult};
+pub use sample::{Sample, SampleFinding, TestResult};

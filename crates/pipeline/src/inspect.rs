@@ -49,7 +49,9 @@ pub(crate) async fn inspect_call(
     ticket: &mut Ticket,
 ) -> Result<Box<Call>, Fault> {
     let request = request_to_inspect(gateway, &call, guardrails)?;
+    let begun = ticket.context.now();
     let mut inspection = run_guardrails(gateway, request, guardrails, ticket).await?;
+    ticket.record_inspection(begun);
     ticket.record_verdicts(std::mem::take(&mut inspection.verdicts));
     let (body, changes) = accept_changes(gateway, &call, guardrails, inspection)?;
     let is_redacted = call.has_inspectable_answer() && previous::history_is_known(&call);

@@ -25,7 +25,10 @@ pub(crate) fn resolve_plan(
 ) -> Result<Plan, Fault> {
     let access = Access::new(&gateway.policy, &snapshot.routes, principal, user_path);
     let asking = call.asking(access, arrival, &gateway.policy)?;
-    let resolved = resolve::resolve(&asking, &mut ())?;
+    let mut steps = ticket.audit.is_on().then(Vec::new);
+    let resolved = resolve::resolve(&asking, &mut steps);
+    ticket.audit.record_journey(|journey| journey.steps = steps.unwrap_or_default());
+    let resolved = resolved?;
     ticket.resolve_policy(call, &resolved.primary().target, user_path)?;
     ticket.receipt.resolved(&snapshot.routes.names);
     let policy = ticket.context.policy();
@@ -34,8 +37,10 @@ pub(crate) fn resolve_plan(
         warm: call.warm_target(&ticket.context, arrival.session_id()),
         ..call.selection(gateway, arrival.request_id.number(), mode)
     });
-    Ok(match &arrival.client_credential {
+    let plan = match &arrival.client_credential {
         Some(credential) => credential.apply(plan),
         None => plan,
-    })
+    };
+    ticket.record_plan(&plan);
+    Ok(plan)
 }

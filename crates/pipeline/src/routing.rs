@@ -5,6 +5,7 @@ pub mod client_credential;
 pub mod health;
 pub mod inventory;
 pub mod known_models;
+pub mod member_calls;
 pub mod models;
 pub mod names;
 pub mod resolve;

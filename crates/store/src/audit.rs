@@ -21,7 +21,7 @@ use crate::audit::chain::ChainKey;
 use crate::database::Database;
 
 pub use crate::audit::filter::{AuditFilter, AuditSort};
-pub use crate::audit::log::{AuditCursor, AuditPage};
+pub use crate::audit::log::{AuditCursor, AuditPage, AuditSlice, AuditTotal};
 pub use crate::audit::stats::{AuditBucket, AuditStats};
 pub use crate::audit::verify::{AuditBreak, AuditVerification};
 

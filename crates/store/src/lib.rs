@@ -39,8 +39,8 @@ use crate::documents::key::DEFAULT_TENANT;
 use crate::seal::Sealer;
 
 pub use crate::audit::{
-    Audit, AuditBreak, AuditBucket, AuditCursor, AuditEntry, AuditFilter, AuditPage, AuditSort, AuditStats,
-    AuditVerification,
+    Audit, AuditBreak, AuditBucket, AuditCursor, AuditEntry, AuditFilter, AuditPage, AuditSlice, AuditSort,
+    AuditStats, AuditTotal, AuditVerification,
 };
 pub use crate::documents::batch::Batch;
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};

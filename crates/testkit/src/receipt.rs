@@ -6,7 +6,8 @@ use domain::clock::Timestamp;
 use domain::fault::FaultCode;
 use domain::money::{Cost, Nanos};
 use domain::receipt::{
-    Attempt, Audited, CostSource, GuardedSubject, GuardrailVerdict, Receipt, TraceContext, Verdict,
+    Attempt, AttemptTiming, Audited, BudgetBalance, BudgetReservation, CostSource, GuardedSubject,
+    GuardrailVerdict, Journey, LimitCount, Receipt, RouteStep, TraceContext, Verdict, WorkflowVersion,
 };
 use domain::receipt_fields;
 use domain::resources::guardrail::GuardrailMode;
@@ -163,6 +164,7 @@ fn audited() -> Audited {
         thread: Some(text("thread")),
         parent: Some(text("parent")),
         guardrails: verdicts(),
+        journey: Some(Box::new(journey())),
         request_headers: vec![(text("accept"), text("*/*"))],
         response_headers: vec![(text("server"), text("x"))],
         request_body: Some(text("{\"n\":1}\n")),
@@ -171,6 +173,47 @@ fn audited() -> Audited {
         response_truncated: true,
         request_lossy: true,
         response_lossy: true,
+    }
+}
+
+/// A journey in which every field has a value.
+fn journey() -> Journey {
+    let text = |text: &str| text.to_owned();
+    let balance = BudgetBalance {
+        user_path: text("/search"),
+        tenant: Some(text("acme")),
+        period: text("daily"),
+        remaining: Nanos(18_800_000_000),
+    };
+    Journey {
+        key_name: Some(text("indexer")),
+        steps: vec![RouteStep { kind: text("alias"), name: text("smart") }],
+        targets: vec![text("mine/grok-9")],
+        target_count: 4,
+        workflow: Some(WorkflowVersion { name: text("search"), version: 7 }),
+        inspection_us: Some(410),
+        limits: vec![LimitCount { scope: text("requests_per_minute"), limit: 60, used: 41 }],
+        budget: Some(BudgetReservation {
+            reserved: Some(Nanos(21_200_000)),
+            budgets: vec![balance],
+            clamped: Some((4096, 812)),
+        }),
+        cache: text("miss"),
+        cache_reason: Some(text("not_found")),
+        attempts: vec![
+            AttemptTiming {
+                first_byte_us: Some(5),
+                retry_after_ms: Some(30_000),
+                ..AttemptTiming::default()
+            },
+            AttemptTiming {
+                first_byte_us: Some(6),
+                streamed_us: Some(70),
+                translated_to: Some(text("messages")),
+                ..AttemptTiming::default()
+            },
+        ],
+        finish_reason: Some(text("stop")),
     }
 }
 

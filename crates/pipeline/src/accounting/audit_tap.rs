@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault, FaultCode};
-use domain::receipt::{Audited, GuardrailVerdict, Receipt};
+use domain::receipt::{Audited, GuardrailVerdict, Journey, Receipt};
 use http::HeaderMap;
 
 use crate::call::arrival::{Arrival, RequestId};
@@ -80,6 +80,13 @@ impl AuditTap {
         }
     }
 
+    /// Records facts about the decisions of a call; does nothing if it is not audited.
+    pub fn record_journey(&mut self, record: impl FnOnce(&mut Journey)) {
+        if let Some(capture) = &mut self.0 {
+            record(&mut capture.journey);
+        }
+    }
+
     /// Records the conversation that the call belongs to. A call with a previous response id is identified by that
     /// alone.
     pub async fn converses(&mut self, context: &CallContext, call: Box<Call>) -> Result<Box<Call>, Fault> {
@@ -144,6 +151,7 @@ impl AuditTap {
                 return None;
             }
             capture.forget_headers();
+            capture.is_anonymous = true;
         }
         // Bodies that guardrails have not seen are not recorded where guardrails may have changed them.
         if !capture.is_inspected && context.may_have_guardrails() {
@@ -173,6 +181,9 @@ struct Capture {
     download: Arc<Recording>,
     threads: Option<Threads>,
     guardrails: Vec<GuardrailVerdict>,
+    journey: Box<Journey>,
+    /// The caller has no valid key.
+    is_anonymous: bool,
     /// The request body is recorded as it is after its guardrails.
     is_inspected: bool,
     omits_request: bool,
@@ -204,6 +215,8 @@ impl Capture {
             download: Arc::new(Recording::new(rules.body_limit + LONGEST_SECRET)),
             threads: None,
             guardrails: Vec::new(),
+            journey: Box::default(),
+            is_anonymous: false,
             is_inspected: false,
             omits_request: false,
             omits_answer: false,
@@ -275,6 +288,7 @@ impl Capture {
             thread: self.threads.as_ref().map(|threads| threads.thread.clone()),
             parent: self.threads.and_then(|threads| threads.parent),
             guardrails: self.guardrails,
+            journey: (!self.is_anonymous).then_some(self.journey),
             request_headers: clean(self.request_headers),
             response_headers: clean(self.response_headers),
             request_body: request.text,

@@ -8,7 +8,9 @@ use domain::call::Target;
 use domain::fault::{self, Fault, FaultCode};
 use domain::ids;
 use domain::principal::Principal;
-use domain::receipt::{Attempt, GuardedSubject, GuardrailVerdict, OpeningRef, Receipt, Verdict};
+use domain::receipt::{
+    Attempt, AttemptTiming, GuardedSubject, GuardrailVerdict, OpeningRef, Receipt, Verdict,
+};
 use domain::text::clip;
 use domain::usage::Usage;
 use domain::user_path::UserPath;
@@ -202,6 +204,8 @@ impl Ticket {
             self.audit = AuditTap::off();
         }
         let id = workflow.id.clone();
+        let version = workflow.version.clone();
+        self.audit.record_journey(|journey| journey.workflow = version);
         self.receipt.edit(|receipt| {
             receipt.workflow_version_id = Some(id);
             receipt.unbooked |= !features.usage;
@@ -270,6 +274,7 @@ impl Ticket {
             trace.attempted(&deployment.target.provider_type, server, span_id, started);
         }
         self.receipt.attempted(attempt);
+        self.audit.record_journey(|journey| journey.attempts.push(AttemptTiming::default()));
     }
 
     /// Whether the hold covers this many concurrent attempts, in addition to the finished ones that incurred cost;
@@ -377,6 +382,7 @@ impl Ticket {
             Arc::make_mut(&mut self.context).resolve_path_policy();
             self.apply_workflow();
         }
+        self.record_end();
         let mut receipt = self.receipt.receipt.take()?;
         receipt.duration_us = self.context.elapsed().as_micros() as u64;
         receipt.audit = self.audit.finish(&self.context, &receipt);

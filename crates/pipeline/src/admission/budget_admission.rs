@@ -11,7 +11,7 @@ use wire::codec::shape::reasoning_budget;
 use super::Prepared;
 use crate::accounting::ticket::Ticket;
 use crate::admission::reserve::WorstCost;
-use crate::budgets::{self, Clamp, Exceeded, Hold, KeyAndModel};
+use crate::budgets::{self, BudgetScope, Clamp, Exceeded, Hold, KeyAndModel};
 use crate::call::effective_policy::EffectivePolicy;
 use crate::call::receive::Call;
 use crate::gateway::Gateway;
@@ -59,7 +59,7 @@ pub fn afford(
         fit(&prepared.plan, &prepared.call, prompt_cache, &history, |worst| gateway.hold(&scope, worst))
     };
     let does_not_fit = match hold(&prepared) {
-        Ok(fit) => return bounded(gateway, prepared, fit, ticket),
+        Ok(fit) => return bounded(gateway, prepared, fit, &scope, ticket),
         Err(does_not_fit) => does_not_fit,
     };
     budgets::exhausted(&gateway.budgets, &scope, does_not_fit.need);
@@ -74,8 +74,9 @@ pub fn afford(
         return Err(refusal);
     };
     let prepared = Prepared { plan, ..prepared };
+    ticket.record_plan(&prepared.plan);
     match hold(&prepared) {
-        Ok(fit) => bounded(gateway, prepared, fit, ticket),
+        Ok(fit) => bounded(gateway, prepared, fit, &scope, ticket),
         Err(_) => Err(refusal),
     }
 }
@@ -143,10 +144,12 @@ fn bounded(
     gateway: &Gateway,
     prepared: Prepared,
     fit: Fit<Hold>,
+    scope: &BudgetScope,
     ticket: &mut Ticket,
 ) -> Result<Prepared, Fault> {
     let Fit { held, worst, bound, clamp } = fit;
     let pair = Pair::of(gateway, &prepared.principal, &prepared.plan).pair;
+    ticket.record_reservation(scope, worst, clamp.as_ref());
     ticket.holds.hold(held, worst, Some((pair, clamp)));
     Ok(Prepared { call: with_bound(prepared.call, bound)?, ..prepared })
 }

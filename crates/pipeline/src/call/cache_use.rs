@@ -21,6 +21,8 @@ const SHADOW: HeaderName = HeaderName::from_static("x-cache-shadow");
 #[derive(Clone, Debug, Default)]
 pub struct CacheUse {
     pub status: CacheStatus,
+    /// `None` for a hit, and if the cache is off.
+    pub reason: Option<MissReason>,
     /// Present if the client asked for it with `X-Cache-Debug: 1`.
     pub details: Option<Box<CacheDetails>>,
 }
@@ -154,6 +156,7 @@ impl CacheUse {
             CacheLayer::Exact => CacheStatus::HitExact,
             CacheLayer::Semantic => CacheStatus::HitSemantic,
         };
+        self.reason = None;
         if let Some(details) = &mut self.details {
             details.miss_reason = None;
             if let Some(semantic) = &mut details.semantic {
@@ -164,6 +167,7 @@ impl CacheUse {
 
     /// Sets the reason why there is no answer.
     pub fn set_reason(&mut self, reason: MissReason) {
+        self.reason = Some(reason);
         if let Some(details) = &mut self.details {
             details.miss_reason = Some(reason);
         }

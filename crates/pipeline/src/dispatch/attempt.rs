@@ -51,6 +51,9 @@ async fn send_and_read(
 ) -> Result<Answer, Fault> {
     let policy = ticket.context.policy();
     let instance = &deployment.target.instance;
+    if ticket.audit.is_on() {
+        progress.record_translation(prepared.translated_format());
+    }
     prepared.trace_headers = ticket.receipt.trace_headers(span_id.as_deref());
     let target_policy = policy.at(&deployment.instance.limits);
     let begun = Instant::now();
@@ -66,6 +69,9 @@ async fn send_and_read(
         .await
         .map_err(|_| too_slow())?;
     let (status, headers, body) = head?;
+    if ticket.audit.is_on() {
+        progress.record_first_byte(begun.elapsed());
+    }
     let response_mode = prepared.response_mode;
     let reader = response_mode.upstream();
     let body =
@@ -168,10 +174,10 @@ async fn read_sized(
     progress: &Progress,
     ticket: &Ticket,
 ) -> Result<Answer, Fault> {
-    let (instance, is_traced) = (deployment.target.instance.clone(), ticket.receipt.is_traced());
+    let (instance, is_recorded) = (deployment.target.instance.clone(), ticket.records_response());
     let reading = ticket.gateway().with_bytes(bytes.len(), move || {
         // The facts of a small response are read where they are needed.
-        let facts = (is_traced && bytes.len() >= LARGE_BODY).then(|| ResponseFacts::of(&bytes));
+        let facts = (is_recorded && bytes.len() >= LARGE_BODY).then(|| ResponseFacts::of(&bytes));
         (facts, read(&instance, response_mode, bytes))
     });
     let (facts, answer) = reading.await?;

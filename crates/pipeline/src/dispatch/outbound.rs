@@ -37,6 +37,14 @@ pub struct PreparedRequest {
 }
 
 impl PreparedRequest {
+    /// The format that the request was translated to; `None` if it is sent in the client's own.
+    pub fn translated_format(&self) -> Option<Format> {
+        match (&self.response_mode, self.surface) {
+            (ResponseMode::Translated(_), Surface::Converse(format)) => Some(format),
+            _ => None,
+        }
+    }
+
     /// Parameters that this target does not support.
     pub fn dropped(&self) -> Dropped {
         self.dropped.clone()

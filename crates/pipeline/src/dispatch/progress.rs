@@ -2,9 +2,11 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
+use domain::call::Format;
 use domain::fault::Fault;
-use domain::receipt::GuardrailVerdict;
+use domain::receipt::{AttemptTiming, GuardrailVerdict};
 use domain::usage::Usage;
 use wire::response_facts::ResponseFacts;
 
@@ -19,6 +21,9 @@ pub struct Progress {
     usage: OnceLock<Box<Usage>>,
     facts: OnceLock<Box<ResponseFacts>>,
     verdicts: OnceLock<Vec<GuardrailVerdict>>,
+    /// Set if the call is audited.
+    first_byte: OnceLock<Duration>,
+    translated_to: OnceLock<Format>,
 }
 
 impl Progress {
@@ -52,6 +57,28 @@ impl Progress {
 
     pub fn verdicts(&self) -> &[GuardrailVerdict] {
         self.verdicts.get().map(Vec::as_slice).unwrap_or_default()
+    }
+
+    /// Records the time until the head of the answer.
+    pub fn record_first_byte(&self, after: Duration) {
+        let _ = self.first_byte.set(after);
+    }
+
+    /// Records the format that the request was translated to.
+    pub fn record_translation(&self, format: Option<Format>) {
+        if let Some(format) = format {
+            let _ = self.translated_to.set(format);
+        }
+    }
+
+    /// The timing of the attempt for the audit log.
+    pub fn timing(&self, retry_after: Option<Duration>) -> AttemptTiming {
+        AttemptTiming {
+            first_byte_us: self.first_byte.get().and_then(|time| u64::try_from(time.as_micros()).ok()),
+            streamed_us: None,
+            retry_after_ms: retry_after.and_then(|time| u64::try_from(time.as_millis()).ok()),
+            translated_to: self.translated_to.get().map(|format| format.name().to_owned()),
+        }
     }
 
     pub fn facts(&self) -> Option<ResponseFacts> {

@@ -1,5 +1,6 @@
 //! The test of a guardrail with a sample text, without a call.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
@@ -10,7 +11,7 @@ use super::combine::apply_edits;
 use super::compiled::{Check, CompiledGuardrail};
 use super::injection_score::Classifier;
 use super::remote::RemoteVerdicts;
-use super::state::GuardrailState;
+use super::state::{GuardrailState, kind_name};
 
 /// A text to test a guardrail with.
 pub struct Sample<'a> {
@@ -26,6 +27,18 @@ pub struct TestResult {
     pub text: Option<String>,
     /// The names of the injection rules that matched.
     pub rules: Vec<String>,
+    /// The findings, from left to right without overlaps.
+    pub findings: Vec<SampleFinding>,
+}
+
+/// A finding in a sample.
+pub struct SampleFinding {
+    /// In bytes.
+    pub range: Range<usize>,
+    /// As in the verdict's kinds.
+    pub kind: String,
+    /// `None` if the guardrail does not replace findings.
+    pub replacement: Option<String>,
 }
 
 impl CompiledGuardrail {
@@ -41,6 +54,7 @@ impl CompiledGuardrail {
         let mut state = GuardrailState::new(self, sample.subject, &ScopeKey::new(&[0; 32]));
         state.set_classifier(classifier);
         let replaced = GuardrailState::set_remote_verdicts(std::slice::from_mut(&mut state), &mut verdicts);
+        let kinds = kinds(&state, sample);
         let edits = state.inspect_text(sample.role, sample.text, &mut PlaceholderMap::default());
         state.classify();
         let text = match &self.check {
@@ -55,10 +69,22 @@ impl CompiledGuardrail {
                 }
                 new
             }
-            _ if state.finds_to_replace() => apply_edits(sample.text, [edits]),
+            _ if state.finds_to_replace() => apply_edits(sample.text, [edits.clone()]),
             _ => None,
         };
         let rules = state.rules().iter().map(|rule| (*rule).to_owned()).collect();
-        TestResult { verdict: state.verdict(), text, rules }
+        let replaces = state.finds_to_replace();
+        let findings = kinds.into_iter().zip(edits).map(|(kind, edit)| SampleFinding {
+            range: edit.range,
+            kind,
+            replacement: replaces.then_some(edit.replacement),
+        });
+        TestResult { verdict: state.verdict(), text, rules, findings: findings.collect() }
     }
+}
+
+/// The kinds of the findings in a sample, in the order of their edits.
+fn kinds(state: &GuardrailState, sample: &Sample<'_>) -> Vec<String> {
+    let found = state.finder(sample.role).and_then(|finder| finder.detector.find_all(sample.text, "").ok());
+    found.unwrap_or_default().into_iter().map(|finding| kind_name(finding.label)).collect()
 }

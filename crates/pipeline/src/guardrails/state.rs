@@ -377,7 +377,7 @@ impl GuardrailState {
     }
 }
 
-fn kind_name(label: Label) -> String {
+pub fn kind_name(label: Label) -> String {
     match label {
         Label::Pii(kind) => kind.name().to_owned(),
         Label::Pattern(index) => format!("pattern[{index}]"),

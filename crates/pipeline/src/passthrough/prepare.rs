@@ -208,6 +208,7 @@ fn reserve(
             budgets::exhausted(&gateway.budgets, &scope, worst);
             budgets::refused(&gateway.capabilities, principal, &exceeded, gateway.clock.now())
         })?;
+        ticket.record_reservation(&scope, worst, None);
         ticket.holds.hold(held, None, None);
     }
     if purpose.infers {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use domain::receipt::LimitCount;
 use domain::resources::auth_key::RateLimits;
 
 use super::bucket::{Charge, TokenBucket};
@@ -33,6 +34,18 @@ pub struct LimitStatus {
     pub reset: Duration,
     /// The time that a call has to wait, if the limit refuses it.
     pub wait: Option<Duration>,
+}
+
+impl LimitStatus {
+    /// The amount used; a limit that was lowered meanwhile counts as used up.
+    pub fn used(&self) -> u64 {
+        self.limit.saturating_sub(self.remaining)
+    }
+
+    /// Its use for the audit log.
+    pub fn count(&self) -> LimitCount {
+        LimitCount { scope: self.bound.name().to_owned(), limit: self.limit, used: self.used() }
+    }
 }
 
 /// The tokens that a call has taken.

@@ -1,6 +1,6 @@
 //! Compilation of the routes: stored and configured providers, names, overrides, prices and the inventory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use domain::resources::Resource as _;
@@ -15,7 +15,7 @@ use super::sections::RouteSections;
 use crate::routing::health::HealthRegistry;
 use crate::routing::names::Names;
 use crate::routing::routes::prices::Prices;
-use crate::routing::routes::{self, Routes};
+use crate::routing::routes::{self, Instance, Routes};
 use crate::services::audit::Scrubber;
 use crate::services::metrics::Metrics;
 use crate::snapshot::document_errors::DocumentErrors;
@@ -94,6 +94,22 @@ impl Refresher {
             providers.push((demo, ProviderSource::Default));
         }
         providers
+    }
+
+    /// An instance that is not stored, compiled for a test of its connection. Its address is checked as that of a stored
+    /// one; its state is its own. `None` if its type is unknown.
+    pub fn unsaved_instance(&self, provider: &Provider) -> Option<Arc<Instance>> {
+        let inputs = routes::CompileInputs {
+            listings: &HashMap::new(),
+            overrides: &BTreeMap::new(),
+            prices: Arc::default(),
+            egress: &self.gateway.egress,
+            trust: &|source| self.trust(source),
+            metrics: &Metrics::default(),
+            health: &HealthRegistry::default(),
+        };
+        let mut routes = routes::compile(&[(provider.clone(), ProviderSource::Admin)], &inputs);
+        routes.instances.remove(&provider.name)
     }
 
     /// The source of a configured (not stored) instance of this name: file or environment.

@@ -23,6 +23,7 @@ use reason::Reason;
 use splitmix64::SplitMix64;
 
 use crate::routing::health::Health;
+use crate::routing::member_calls::MemberCalls;
 
 /// A target, as far as the selection needs it.
 pub trait Candidate {
@@ -53,6 +54,8 @@ pub struct Group<L> {
     /// Whether members whose breaker is open or that cool down are tried last.
     pub health_aware: bool,
     pub turn: Arc<RoundRobinCursor>,
+    /// The calls of its members, if it is a pool.
+    pub calls: Option<Arc<MemberCalls>>,
     pub members: Vec<Member<L>>,
 }
 
@@ -194,6 +197,14 @@ impl RoundRobinCursor {
 }
 
 impl<L> Choice<L> {
+    /// Visits the call counts of every pool.
+    pub fn each_pool(&self, visit: &mut impl FnMut(&Arc<MemberCalls>)) {
+        if let Self::Among(group) = self {
+            group.calls.iter().for_each(&mut *visit);
+            group.members.iter().for_each(|member| member.choice.each_pool(visit));
+        }
+    }
+
     /// Visits every target, in the order named.
     pub fn each(&self, visit: &mut impl FnMut(&L)) {
         match self {

@@ -64,7 +64,8 @@ impl ClientCredential {
             return plan;
         }
         let own = plan.deployments.iter().filter(|target| target.instance.takes(self));
-        Plan { deployments: own.map(|target| target.with_client_credential(self)).collect() }
+        let deployments = own.map(|target| target.with_client_credential(self)).collect();
+        Plan { deployments, pools: plan.pools }
     }
 
     /// Replaces the credentials in the headers of a request to a provider.

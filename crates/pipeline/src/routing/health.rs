@@ -6,6 +6,7 @@
 mod admission;
 mod breaker;
 mod figures;
+mod minutes;
 mod registry;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,8 @@ use std::time::Duration;
 pub use admission::Admission;
 use breaker::Breaker;
 use figures::{Figures, Published};
+use minutes::Minutes;
+pub use minutes::{MINUTES, MinuteSum, MinuteSums, since_minute};
 use parking_lot::Mutex;
 pub use registry::{HealthRegistry, InstanceHealth};
 
@@ -103,6 +106,8 @@ pub struct HealthView {
     pub p95_first_byte: Option<Duration>,
     pub consecutive_failures: u32,
     pub last_error: Option<String>,
+    /// The time of the last success.
+    pub last_success: Option<Duration>,
 }
 
 #[derive(Default)]
@@ -121,6 +126,7 @@ struct State {
     cooling_until: Option<Duration>,
     busy: bool,
     figures: Figures,
+    minutes: Minutes,
     last_error: Option<String>,
 }
 
@@ -182,7 +188,13 @@ impl Health {
             p95_first_byte: state.figures.p95(),
             consecutive_failures: state.breaker.streak(),
             last_error: state.last_error.clone(),
+            last_success: state.minutes.last_success,
         }
+    }
+
+    /// Adds its calls of the last minutes to the sums.
+    pub fn add_minutes(&self, sums: &mut MinuteSums, now: Duration) {
+        self.state.lock().minutes.add_to(sums, now);
     }
 
     pub fn in_flight(&self) -> u32 {

@@ -9,6 +9,7 @@ use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
 
 use crate::routing::choose::RoundRobinCursor;
+use crate::routing::member_calls::MemberCalls;
 
 #[derive(Default)]
 pub struct Names {
@@ -17,24 +18,31 @@ pub struct Names {
     pub aliases: BTreeMap<String, Alias>,
 }
 
-/// A group of targets with its rotation state.
+/// A group of targets with its rotation state and call counts.
 pub struct Named<T> {
     pub document: T,
     pub name: Arc<str>,
     pub turn: Arc<RoundRobinCursor>,
+    /// The calls of a pool's members; empty for a combo.
+    pub calls: Arc<MemberCalls>,
 }
 
 impl Names {
-    /// Compiles the names. Rotation state carries over from the previous snapshot.
+    /// Compiles the names. Rotation state and call counts carry over from the previous snapshot.
     pub fn compile(pools: Vec<Pool>, combos: Vec<Combo>, aliases: Vec<Alias>, before: &Self) -> Self {
         let turn = |known: Option<Arc<RoundRobinCursor>>| known.unwrap_or_default();
         let pool = |pool: Pool| {
-            let turn = turn(before.pools.get(&pool.name).map(|known| known.turn.clone()));
-            (pool.name.clone(), Named { name: pool.name.as_str().into(), document: pool, turn })
+            let known = before.pools.get(&pool.name);
+            let turn = turn(known.map(|known| known.turn.clone()));
+            let calls = Arc::new(MemberCalls::of(&pool.members, known.map(|known| &*known.calls)));
+            (pool.name.clone(), Named { name: pool.name.as_str().into(), document: pool, turn, calls })
         };
         let combo = |combo: Combo| {
             let turn = turn(before.combos.get(&combo.name).map(|known| known.turn.clone()));
-            (combo.name.clone(), Named { name: combo.name.as_str().into(), document: combo, turn })
+            (
+                combo.name.clone(),
+                Named { name: combo.name.as_str().into(), document: combo, turn, calls: Arc::default() },
+            )
         };
         Self {
             pools: pools.into_iter().map(pool).collect(),

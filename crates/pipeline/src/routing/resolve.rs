@@ -12,6 +12,7 @@ use domain::resources::workflow::RoutingOptions;
 use wire::vendors;
 
 use crate::routing::choose::{self, Ranked, SelectionContext};
+use crate::routing::member_calls::MemberCalls;
 use crate::routing::routes::{Deployment, Routes};
 
 use crate::policy::{Fallback, FallbackMode};
@@ -24,11 +25,18 @@ use trail::Trail;
 #[derive(Clone)]
 pub struct Plan {
     pub deployments: Vec<Arc<Deployment>>,
+    /// The pools that the targets come from, whose calls are counted.
+    pub pools: Vec<Arc<MemberCalls>>,
 }
 
 impl Plan {
     pub fn first(&self) -> Option<&Arc<Deployment>> {
         self.deployments.first()
+    }
+
+    /// A plan with these targets, of no pool.
+    pub fn of(deployments: Vec<Arc<Deployment>>) -> Self {
+        Self { deployments, pools: Vec::new() }
     }
 
     /// Whether the call is made with the client's own credential, at no cost.
@@ -128,11 +136,13 @@ impl Resolved {
             choose::Choice::One(deployment)
                 if self.fallbacks.is_empty() || self.mode == FallbackMode::Off =>
             {
-                Plan { deployments: vec![deployment] }
+                Plan::of(vec![deployment])
             }
             _ => {
                 let ranked = self.ranked(&selection());
-                Plan { deployments: ranked.into_iter().map(|candidate| candidate.choice).collect() }
+                let mut pools = Vec::new();
+                self.choice.each_pool(&mut |calls| pools.push(calls.clone()));
+                Plan { deployments: ranked.into_iter().map(|candidate| candidate.choice).collect(), pools }
             }
         }
     }
@@ -176,7 +186,7 @@ fn chosen(asking: &RoutingRequest<'_>, model: &str, trail: &mut impl Trail) -> R
     let pool = principal.key().and_then(|key| key.provider_pool.as_deref());
     let bound = pool.and_then(|pool| routes.names.pools.get(pool));
     if let Some(pool) = pool {
-        trail.note("key_pool", || format!("the key is bound to the pool '{pool}'"));
+        trail.note("key_pool", pool, || format!("the key is bound to the pool '{pool}'"));
     }
     let mut finder = Finder { routes, bound, trail };
     let found = match asking.hint {
@@ -204,7 +214,7 @@ fn hinted(
     if instances.is_empty() {
         return Err(fault::provider_not_found(hint).param("provider"));
     }
-    finder.trail.note("hint", || format!("the request names the provider '{hint}'"));
+    finder.trail.note("hint", hint, || format!("the request names the provider '{hint}'"));
     if routes.names.combos.contains_key(model) || routes.names.aliases.contains_key(model) {
         let found = finder.find(model, AllowedNames::ALL);
         let at_hint = |deployment: &Arc<Deployment>| {
@@ -229,7 +239,7 @@ fn forced(routes: &Routes, model: &str, name: &str, trail: &mut impl Trail) -> R
             format!("'{name}' is not an enabled provider instance. There are: {}.", known.join(", ")),
         )
     })?;
-    trail.note("forced", || format!("X-Gateway-Force-Provider names '{name}'"));
+    trail.note("forced", name, || format!("X-Gateway-Force-Provider names '{name}'"));
     let mut finder = Finder { routes, bound: None, trail };
     let meant =
         finder.find(model, AllowedNames::ALL).map(|choice| names::leaves(&choice)).unwrap_or_default();
@@ -249,7 +259,8 @@ fn permitted(
     let kept = names::prune(choice, &mut |deployment| match access.judge(deployment) {
         Ok(()) => true,
         Err(refusal) => {
-            trail.note("refused", || format!("{}: {}", deployment.target.selector(), refusal.code()));
+            let target = &deployment.target;
+            trail.note("refused", &target.instance, || format!("{}: {}", target.selector(), refusal.code()));
             first.get_or_insert(refusal);
             false
         }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use domain::fault::{self, Fault};
+use domain::receipt::WorkflowVersion;
 use domain::resources::workflow::{Workflow, WorkflowActivation, WorkflowPayload, WorkflowScope};
 use domain::user_path::UserPath;
 
@@ -17,6 +18,8 @@ use crate::snapshot::guardrails::Guardrails;
 pub struct ActiveWorkflow {
     /// The id of the version.
     pub id: String,
+    /// The name and number of the version; `None` if it does not compile.
+    pub version: Option<WorkflowVersion>,
     /// `None` if the version or one of its guardrails does not compile. The calls of its scope are refused then: they
     /// would otherwise be made without its policies.
     pub policies: Option<WorkflowPolicies>,
@@ -70,7 +73,10 @@ impl Workflows {
                 let guardrails = guardrails.inspect_err(|missing| report(id, missing)).ok()?;
                 Some(WorkflowPolicies { payload, guardrails, guardrails_hash })
             });
-            workflows.insert(scope, ActiveWorkflow { id: id.clone(), policies });
+            let version = versions
+                .get(id)
+                .map(|version| WorkflowVersion { name: version.name.clone(), version: version.version });
+            workflows.insert(scope, ActiveWorkflow { id: id.clone(), version, policies });
         }
         workflows
     }

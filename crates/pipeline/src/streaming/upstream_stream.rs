@@ -141,7 +141,7 @@ impl UpstreamStream {
             admission: None,
             resumable: None,
             recording: None,
-            facts: ticket.receipt.is_traced().then(Box::default),
+            facts: ticket.records_response().then(Box::default),
         }
     }
 

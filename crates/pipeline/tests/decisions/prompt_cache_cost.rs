@@ -41,7 +41,7 @@ fn costs(
     let arrival = Arrival { surface: Surface::Converse(format), ..arrival(None) };
     let call = receive::parse_here(body.into(), &arrival).unwrap();
     let deployment = routes().instances[instance].deployment(model).unwrap();
-    let plan = Plan { deployments: vec![deployment.clone()] };
+    let plan = Plan::of(vec![deployment.clone()]);
     let found = WorstCost::new(&plan, &call, mode).at(Some(OUTPUT));
     (found, Some(catalog::bound(deployment.price().unwrap(), length, OUTPUT, expected)))
 }

@@ -2,6 +2,7 @@
 
 mod export;
 mod filter;
+mod journey_view;
 mod view;
 
 use std::sync::Arc;
@@ -11,13 +12,14 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use domain::fault::{self, Fault};
 use domain::principal::Principal;
+use domain::resources::auth_key::AuthKey;
 use domain::scope::Scope;
 use domain::user_path::UserPath;
 use http::HeaderMap;
 use pipeline::gateway::Gateway;
 use pipeline::services::feed::{Entry, Feed};
 use serde::Serialize;
-use store::AuditEntry;
+use store::{AuditEntry, AuditSlice};
 use utoipa::{IntoParams, ToSchema};
 
 use super::record;
@@ -69,9 +71,12 @@ pub struct AuditParameters {
 #[derive(Serialize, ToSchema)]
 pub struct AuditLogView {
     pub entries: Vec<AuditEntryView>,
-    pub total: i64,
-    /// False when `total` is a lower bound.
-    pub total_is_exact: bool,
+    /// Absent with `include_total=false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<i64>,
+    /// False when `total` is a lower bound. Absent with `include_total=false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total_is_exact: Option<bool>,
     /// True when the search stopped after 200,000 entries; `next` continues with the rest of the period.
     pub search_truncated: bool,
     pub limit: i64,
@@ -104,6 +109,7 @@ pub(super) fn enabled(app: &App) -> Result<(), Fault> {
         ("sort" = Option<String>, Query, description = "timestamp, -timestamp (default), duration or -duration"),
         ("limit" = Option<i64>, Query, description = "1 to 100, default 25"), ("offset" = Option<i64>, Query, description = "Default 0"),
         ("cursor" = Option<String>, Query, description = "What `next` of the page before said"),
+        ("include_total" = Option<bool>, Query, description = "Whether entries are counted, up to 10,000 with filters. Default: true"),
         ("include_stats" = Option<bool>, Query, description = "Also counts, percentiles and buckets over the newest 100,000")),
     responses((status = 200, description = "The entries", body = AuditLogView), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized"), (status = 503, description = "The audit log is off or storage is down")),
@@ -124,12 +130,18 @@ pub async fn log(
     let with_stats = query::boolean(&pairs, "include_stats")? == Some(true);
     let filter = filter::filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
     let audit = app.refresher.store().audit();
-    let page = audit.page(&filter, sort, limit, offset, cursor.as_ref()).await?;
+    let with_total = query::boolean(&pairs, "include_total")? != Some(false);
+    let slice = AuditSlice { limit, offset, after: cursor.as_ref(), with_total };
+    let page = audit.page(&filter, sort, slice).await?;
     let stats = if with_stats { Some(view::stats(audit.stats(&filter).await?)) } else { None };
     Ok(Json(AuditLogView {
-        entries: page.entries.into_iter().map(view::entry).collect(),
-        total: page.total,
-        total_is_exact: page.total_is_exact,
+        entries: page
+            .entries
+            .into_iter()
+            .map(|entry| view::entry(entry, Some(&authorized.principal)))
+            .collect(),
+        total: page.total.map(|total| total.entries),
+        total_is_exact: page.total.map(|total| total.is_exact),
         search_truncated: page.truncated,
         limit,
         offset,
@@ -138,7 +150,7 @@ pub async fn log(
     }))
 }
 
-/// Get one call.
+/// Get one call, with its journey: the decisions about it, in their order.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/{id}", operation_id = "audit_entry", tag = "audit",
     params(("id" = String, Path, description = "The entry")),
     responses((status = 200, description = "The entry", body = AuditEntryView), (status = 401, description = "Unauthorized"),
@@ -150,7 +162,12 @@ pub async fn read(
     Named(id): Named,
 ) -> Result<Json<AuditEntryView>, Problem> {
     enabled(&app)?;
-    Ok(Json(view::entry(find(&app, &authorized.principal, &id).await?)))
+    let entry = find(&app, &authorized.principal, &id).await?;
+    let mut shown = view::entry(entry, Some(&authorized.principal));
+    if let Some(caller) = shown.journey.as_mut().and_then(|journey| journey.caller.as_mut()) {
+        caller.redacted_value = redacted_key(&app, caller.auth_key_id.as_deref()).await?;
+    }
+    Ok(Json(shown))
 }
 
 /// Export the calls of a period as a file, oldest first. A truncated export ends without the terminator of its chunked
@@ -179,7 +196,7 @@ pub async fn export(
     let mut filter = filter::filter(&pairs, &headers, &authorized.principal, now)?;
     // Entries that are written during the export would keep it from ending.
     filter.until = filter.until.min(now);
-    Ok(export::answer(app, filter, format))
+    Ok(export::answer(app, filter, format, authorized.principal))
 }
 
 /// Stream calls as they end in this process, as server-sent events without headers and bodies.
@@ -222,7 +239,10 @@ pub async fn conversation(
     let limit = usize::try_from(limit).unwrap_or(1);
     let visible = |entry: &AuditEntry| is_visible(entry, &authorized.principal);
     let entries = app.refresher.store().audit().conversation(anchor, limit, visible).await?;
-    Ok(Json(ConversationView { anchor_id, entries: entries.into_iter().map(view::entry).collect() }))
+    Ok(Json(ConversationView {
+        anchor_id,
+        entries: entries.into_iter().map(|entry| view::entry(entry, Some(&authorized.principal))).collect(),
+    }))
 }
 
 /// Finds an entry; one that the caller may not see counts as missing.
@@ -230,6 +250,14 @@ async fn find(app: &App, principal: &Principal, id: &str) -> Result<AuditEntry, 
     let entry = app.refresher.store().audit().find(id).await?;
     let entry = entry.filter(|entry| is_visible(entry, principal));
     Ok(entry.ok_or_else(|| fault::not_found("There is no such entry in the audit log."))?)
+}
+
+/// The key as it is now, redacted; `None` if there is none with this id.
+async fn redacted_key(app: &App, id: Option<&str>) -> Result<Option<String>, Problem> {
+    let Some(id) = id else { return Ok(None) };
+    let mut stored = app.refresher.store().collection::<AuthKey>().named(&[id]).await?;
+    let stored = stored.pop().or_else(|| app.refresher.configured_document(id));
+    Ok(stored.map(|stored| stored.value.redacted_value))
 }
 
 fn is_visible(entry: &AuditEntry, principal: &Principal) -> bool {
@@ -257,6 +285,8 @@ impl Watched for Newest {
     }
 
     fn json(entry: &Entry<Self::Event>) -> &str {
-        entry.json_by(|_, entry| serde_json::to_string(&view::entry((**entry).clone())).unwrap_or_default())
+        entry.json_by(|_, entry| {
+            serde_json::to_string(&view::entry((**entry).clone(), None)).unwrap_or_default()
+        })
     }
 }

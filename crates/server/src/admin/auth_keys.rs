@@ -8,6 +8,7 @@ pub mod list;
 pub mod replace;
 pub mod rotate;
 pub mod stats;
+mod use_figures;
 mod view;
 mod warnings;
 

@@ -1,6 +1,7 @@
 //! `/admin/api/v1/dashboard`: the facts that the dashboard is laid out by, and requests that serve a whole page of it.
 
 pub mod overview;
+mod overview_usage;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

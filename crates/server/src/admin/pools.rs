@@ -54,6 +54,8 @@ pub struct PoolView {
     pub strategy: Strategy,
     pub weights: BTreeMap<String, f64>,
     pub health_aware: bool,
+    /// Calls to the pool in the last hour, of this process.
+    pub calls_last_hour: u64,
     /// The current state of the members.
     pub members_status: Vec<MemberStatus>,
     #[serde(flatten)]
@@ -68,6 +70,10 @@ pub struct MemberStatus {
     pub enabled: bool,
     /// Null when the instance does not exist.
     pub health: Option<ProviderHealth>,
+    /// Calls to the pool that the member served in the last hour, of this process.
+    pub calls_last_hour: u64,
+    /// The share of these in the calls to the pool, 0 to 1; null without calls.
+    pub share: Option<f64>,
 }
 
 impl PoolBody {
@@ -90,8 +96,12 @@ impl Served for Pool {
     fn view(stored: Stored<Self>, app: &App) -> PoolView {
         let origin = ResourceOrigin::of(app, &stored);
         let pool = stored.value;
+        let calls = calls(app, &pool);
+        let total = calls.iter().sum();
+        let members = pool.members.iter().zip(calls);
         PoolView {
-            members_status: pool.members.iter().map(|member| status(app, member)).collect(),
+            calls_last_hour: total,
+            members_status: members.map(|(member, calls)| status(app, member, calls, total)).collect(),
             name: pool.name,
             description: pool.description,
             members: pool.members,
@@ -103,8 +113,10 @@ impl Served for Pool {
     }
 
     fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
-        let mut body: PoolBody =
-            patch.over(known, &["members_status", "source", "overrides", "created_at", "updated_at"])?;
+        let mut body: PoolBody = patch.over(
+            known,
+            &["members_status", "calls_last_hour", "source", "overrides", "created_at", "updated_at"],
+        )?;
         let name = record::name("name", body.name.take(), name.to_owned())?;
         let mut pool = body.pool(name);
         // Unless weights were sent, drops those of removed members.
@@ -121,8 +133,16 @@ impl Served for Pool {
     }
 }
 
-/// The current state of a member.
-fn status(app: &App, member: &str) -> MemberStatus {
+/// The calls that each member served in the last hour.
+fn calls(app: &App, pool: &Pool) -> Vec<u64> {
+    let (snapshot, now) = (app.gateway.snapshot(), app.gateway.clock.tick());
+    let known = snapshot.routes.names.pools.get(&pool.name);
+    let count = |member: &String| known.map_or(0, |known| known.calls.last_hour(member, now));
+    pool.members.iter().map(count).collect()
+}
+
+/// The current state of a member, which served this many of all calls to the pool.
+fn status(app: &App, member: &str, calls: u64, total: u64) -> MemberStatus {
     let snapshot = app.gateway.snapshot();
     let instance = snapshot.routes.instances.get(member);
     MemberStatus {
@@ -130,6 +150,8 @@ fn status(app: &App, member: &str) -> MemberStatus {
         known: instance.is_some(),
         enabled: instance.is_some_and(|instance| instance.provider.enabled),
         health: instance.map(|instance| providers::health_of(app, instance).0),
+        calls_last_hour: calls,
+        share: (total > 0).then(|| (calls as f64 / total as f64 * 1000.0).round() / 1000.0),
     }
 }
 

@@ -1,7 +1,9 @@
 //! `/admin/api/v1/providers`: provider instances. API keys are write-only.
 
+pub mod connection_test;
 mod draft;
 mod health;
+mod recent_calls;
 mod view;
 
 use std::sync::Arc;
@@ -13,11 +15,8 @@ use domain::fault::{self, Fault};
 use domain::resources::Resource as _;
 use domain::resources::provider::{Provider, ProviderSource};
 use http::{HeaderMap, StatusCode};
-use pipeline::routing::inventory;
 use pipeline::routing::routes::Instance;
-use serde::Serialize;
 use store::Write as Writing;
-use utoipa::ToSchema;
 
 use super::crud;
 use super::names::Names;
@@ -31,14 +30,6 @@ pub use draft::ProviderBody;
 pub use health::{ProviderHealth, of as health_of};
 use view::{ProviderView, TypeView};
 pub use view::{StatusView, status as status_of};
-
-#[derive(Serialize, ToSchema)]
-pub struct TestResult {
-    pub ok: bool,
-    pub latency_ms: u64,
-    pub model_count: Option<usize>,
-    pub error: Option<String>,
-}
 
 /// List provider instances from all sources.
 #[utoipa::path(get, path = "/admin/api/v1/providers", tag = "providers",
@@ -59,7 +50,8 @@ pub async fn types(_: Authorized<Read<Providers>>) -> Json<Vec<TypeView>> {
     Json(view::types())
 }
 
-/// List the health of all instances: circuit breakers, error rates and latency per model.
+/// List the health of all instances: circuit breakers, error rates and latency per model, and their calls in each of
+/// the last 60 minutes. The figures are those of this process.
 #[utoipa::path(get, path = "/admin/api/v1/providers/status", tag = "providers",
     responses((status = 200, description = "The instances", body = Vec<StatusView>), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:providers:read"])))]
@@ -224,29 +216,6 @@ fn not_stored(name: &str, source: ProviderSource) -> Fault {
         _ => "by the gateway itself",
     };
     fault::conflict(format!("'{name}' is configured {place} and cannot be deleted here."))
-}
-
-/// Test an instance: request its list of models to check address and key. Changes nothing.
-#[utoipa::path(post, path = "/admin/api/v1/providers/{name}/test", tag = "providers", params(("name" = String, Path, description = "The instance")),
-    responses((status = 200, description = "What came of it", body = TestResult), (status = 401, description = "Unauthorized"),
-        (status = 404, description = "No such instance")),
-    security(("bearer" = ["admin:providers:write"])))]
-pub async fn test(
-    State(app): State<Arc<App>>,
-    authorized: Authorized<Write<Providers>>,
-    Named(name): Named,
-) -> Result<Json<TestResult>, Problem> {
-    let instance = find(&authorized.snapshot.routes.instances, &name)?;
-    let started = app.gateway.clock.tick();
-    let asked = match instance.core.vendor.answer {
-        Some(_) => Ok(instance.deployments.len()),
-        None => inventory::ask(&instance, &app.gateway.egress).await.map(|models| models.len()),
-    };
-    let latency_ms = app.gateway.clock.tick().saturating_sub(started).as_millis() as u64;
-    Ok(Json(match asked {
-        Ok(count) => TestResult { ok: true, latency_ms, model_count: Some(count), error: None },
-        Err(reason) => TestResult { ok: false, latency_ms, model_count: None, error: Some(reason) },
-    }))
 }
 
 /// Discover the models of an instance and update its list.

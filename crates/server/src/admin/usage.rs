@@ -47,7 +47,7 @@ pub struct ReportParameters {
 }
 
 /// Tokens and cost of one group; costs are in US dollars, null when nothing was priced.
-#[derive(Default, Serialize, ToSchema)]
+#[derive(Clone, Default, Serialize, ToSchema)]
 pub struct Consumption {
     pub requests: i64,
     pub input_tokens: i64,

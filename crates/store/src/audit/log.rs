@@ -24,12 +24,29 @@ pub struct AuditCursor {
 #[derive(Clone, Debug)]
 pub struct AuditPage {
     pub entries: Vec<AuditEntry>,
-    pub total: i64,
-    /// False if `total` is a lower bound.
-    pub total_is_exact: bool,
+    /// `None` if it was not asked for.
+    pub total: Option<AuditTotal>,
     /// True if further entries of the period were not examined; `next` continues with them.
     pub truncated: bool,
     pub next: Option<AuditCursor>,
+}
+
+/// The number of matching entries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AuditTotal {
+    pub entries: i64,
+    /// False if it is a lower bound.
+    pub is_exact: bool,
+}
+
+/// The requested part of the matching entries.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditSlice<'a> {
+    pub limit: i64,
+    pub offset: i64,
+    pub after: Option<&'a AuditCursor>,
+    /// Whether the matching entries are counted.
+    pub with_total: bool,
 }
 
 impl Audit {
@@ -37,14 +54,17 @@ impl Audit {
         &self,
         filter: &AuditFilter,
         sort: AuditSort,
-        limit: i64,
-        offset: i64,
-        after: Option<&AuditCursor>,
+        AuditSlice { limit, offset, after, with_total }: AuditSlice<'_>,
     ) -> Result<AuditPage, StoreError> {
         let examines = filter.is_unindexed() || !sort.is_by_time();
         let first = if examines { self.stretch(filter, sort, None).await? } else { ScanRange::whole(filter) };
-        let (total, total_is_exact) = self.total(&first.filter).await?;
-        let total_is_exact = total_is_exact && first.edge.is_none();
+        let total = match with_total {
+            true => {
+                let total = self.total(&first.filter).await?;
+                Some(AuditTotal { is_exact: total.is_exact && first.edge.is_none(), ..total })
+            }
+            false => None,
+        };
         let stretch = match (after, &first.edge) {
             (Some(_), Some(_)) => self.stretch(filter, sort, after).await?,
             _ => first,
@@ -52,7 +72,7 @@ impl Audit {
         let truncated = stretch.edge.is_some();
         let (entries, next) = self.slice(stretch, sort, limit, offset, after).await?;
         let next = next.filter(|_| sort.is_by_time());
-        Ok(AuditPage { entries, total, total_is_exact, truncated, next })
+        Ok(AuditPage { entries, total, truncated, next })
     }
 
     /// The newest entries before a position, and the position of the next ones. Unlike a page, they are not counted.
@@ -146,10 +166,11 @@ impl Audit {
         self.database.fetch(sql(text), &conditions.values()).await?.iter().map(row::read).collect()
     }
 
-    /// The number of matching entries, and whether it is exact.
-    async fn total(&self, filter: &AuditFilter) -> Result<(i64, bool), StoreError> {
+    /// The number of matching entries. Counting stops at a limit, except where sums exist.
+    async fn total(&self, filter: &AuditFilter) -> Result<AuditTotal, StoreError> {
         if filter.is_everything() {
-            return Ok((self.count(filter.from, filter.until).await?, true));
+            let entries = self.count(filter.from, filter.until).await?;
+            return Ok(AuditTotal { entries, is_exact: true });
         }
         let mut conditions = Conditions::new(filter);
         let most = conditions.bind(MOST_COUNTED + 1);
@@ -159,7 +180,7 @@ impl Audit {
         );
         let rows = self.database.fetch(sql(text), &conditions.values()).await?;
         let found: i64 = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
-        Ok((found.min(MOST_COUNTED), found <= MOST_COUNTED))
+        Ok(AuditTotal { entries: found.min(MOST_COUNTED), is_exact: found <= MOST_COUNTED })
     }
 
     /// Counts a period from the precomputed quarter hours; only the partial ones at both ends are counted from rows.

@@ -152,6 +152,7 @@ fn data(receipt: &Receipt, audited: &Audited) -> String {
     audited.query.write("query", &mut object);
     audited.reason.write("reason", &mut object);
     object.some("guardrails", Some(&audited.guardrails).filter(|verdicts| !verdicts.is_empty()));
+    object.some("journey", audited.journey.as_ref());
     for (key, headers) in
         [("request_headers", &audited.request_headers), ("response_headers", &audited.response_headers)]
     {

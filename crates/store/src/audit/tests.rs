@@ -8,7 +8,10 @@ use domain::receipt::{Audited, Receipt};
 
 use crate::ShardId;
 use crate::testing::{journal, journal_config, receipt};
-use crate::{AuditEntry, AuditFilter, AuditPage, AuditSort, Drainer, Journal, Store};
+use crate::{
+    AuditCursor, AuditEntry, AuditFilter, AuditPage, AuditSlice, AuditSort, AuditTotal, Drainer, Journal,
+    Store,
+};
 
 fn audited(id: &str) -> Receipt {
     let audit = Audited {
@@ -29,8 +32,18 @@ fn everything() -> AuditFilter {
     AuditFilter::between(Timestamp(0), Timestamp(i64::MAX))
 }
 
+/// A part of the entries, with their number.
+fn slice(limit: i64, offset: i64, after: Option<&AuditCursor>) -> AuditSlice<'_> {
+    AuditSlice { limit, offset, after, with_total: true }
+}
+
+/// The number of matching entries, which is exact.
+fn exactly(entries: i64) -> Option<AuditTotal> {
+    Some(AuditTotal { entries, is_exact: true })
+}
+
 async fn page(store: &Store, filter: &AuditFilter) -> AuditPage {
-    store.audit().page(filter, AuditSort::Oldest, 1000, 0, None).await.unwrap()
+    store.audit().page(filter, AuditSort::Oldest, slice(1000, 0, None)).await.unwrap()
 }
 
 async fn ids(store: &Store) -> Vec<String> {

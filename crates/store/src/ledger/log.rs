@@ -27,8 +27,8 @@ pub struct LogPlace {
 #[derive(Debug, Default)]
 pub struct LogPage {
     pub rows: Vec<Receipt>,
-    /// Total number of matching rows.
-    pub total: i64,
+    /// Total number of matching rows; `None` if it was not asked for.
+    pub total: Option<i64>,
     /// `None` on the last page.
     pub next: Option<LogPlace>,
     /// True if older rows were not searched.
@@ -41,6 +41,8 @@ pub struct LogSlice {
     pub limit: i64,
     pub offset: i64,
     pub after: Option<LogPlace>,
+    /// Whether the matching rows are counted. A page without a search knows their number anyway.
+    pub with_total: bool,
 }
 
 impl Ledger {
@@ -52,23 +54,27 @@ impl Ledger {
         limit: i64,
         offset: i64,
     ) -> Result<(Vec<Receipt>, i64), StoreError> {
-        let page = self.page(filter, &LogSlice { limit, offset, after: None }).await?;
-        Ok((page.rows, page.total))
+        let page = self.page(filter, &LogSlice { limit, offset, after: None, with_total: true }).await?;
+        Ok((page.rows, page.total.unwrap_or_default()))
     }
 
     pub async fn page(&self, filter: &UsageFilter, slice: &LogSlice) -> Result<LogPage, StoreError> {
         // Sums are kept longer than rows, so nothing before the oldest remaining row is counted.
         let oldest = self.database.fetch("SELECT MIN(at) FROM usage", &[]).await?;
         let Some(oldest) = oldest.first().ok_or(StoreError::NotFound)?.get::<Option<i64>>(0)? else {
-            return Ok(LogPage::default());
+            return Ok(LogPage { total: slice.with_total.then_some(0), ..LogPage::default() });
         };
         let mut filter = UsageFilter { from: filter.from.max(Timestamp(oldest)), ..filter.clone() };
         let (limit, offset) = (slice.limit.max(0), slice.offset.max(0));
         // One more row shows whether there is a next page.
-        let slice = LogSlice { limit: limit.saturating_add(1), offset, after: slice.after.clone() };
+        let with_total = slice.with_total;
+        let slice = LogSlice { limit: limit.saturating_add(1), offset, ..slice.clone() };
         let mut page = if filter.search.as_ref().is_some_and(|search| !search.is_empty()) {
             let search_truncated = self.bound_search(&mut filter).await?;
-            let total = self.summary(&filter).await?.total_requests;
+            let total = match with_total {
+                true => Some(self.summary(&filter).await?.total_requests),
+                false => None,
+            };
             let rows = self.rows(&filter, &slice).await?;
             LogPage { rows, total, next: None, search_truncated }
         } else {
@@ -95,7 +101,8 @@ impl Ledger {
     /// Reads a page by days and then quarter hours, skipping those without rows of the page.
     async fn walk(&self, filter: &UsageFilter, mut slice: LogSlice) -> Result<LogPage, StoreError> {
         let days = self.counts(filter, DAY).await?;
-        let mut page = LogPage { total: days.iter().map(|(_, count)| count).sum(), ..LogPage::default() };
+        let total = slice.with_total.then(|| days.iter().map(|(_, count)| count).sum());
+        let mut page = LogPage { total, ..LogPage::default() };
         let until = slice
             .after
             .as_ref()

@@ -32,6 +32,7 @@ fn any_choice() -> impl proptest::strategy::Strategy<Value = Choice<Target>> {
             |(strategy, health_aware, turn, members)| {
                 Choice::Among(Group {
                     is_configured: true,
+                    calls: None,
                     name: Arc::from("any"),
                     strategy,
                     health_aware,

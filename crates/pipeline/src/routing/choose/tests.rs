@@ -44,6 +44,7 @@ pub(super) fn targets(count: usize) -> Vec<Target> {
 pub(super) fn group(strategy: Strategy, members: Vec<Member<Target>>) -> Choice<Target> {
     Choice::Among(Group {
         is_configured: true,
+        calls: None,
         name: Arc::from("fast"),
         strategy,
         health_aware: true,

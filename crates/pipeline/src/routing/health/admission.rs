@@ -45,6 +45,7 @@ impl Admission {
         }
         self.outcome.store(SUCCESS, Ordering::Relaxed);
         state.figures.succeeded(now, first_byte, &self.health.published);
+        state.minutes.succeeded(now, first_byte);
         let rules = state.rules;
         if self.probe {
             state.breaker.return_probe();
@@ -77,10 +78,17 @@ impl Admission {
         }
         self.outcome.store(FAILURE, Ordering::Relaxed);
         state.figures.failed(now, &self.health.published);
+        state.minutes.ended(now, true);
         state.last_error = Some(String::from(reason));
         if self.probe {
             state.breaker.return_probe();
         }
+    }
+
+    /// Reports that the provider declined the request, which says nothing about its health. `is_limit` if it declined it
+    /// for its rate limit; then it shows as an error in the series of the status page.
+    pub fn declined(&self, now: Duration, is_limit: bool) {
+        self.health.state.lock().minutes.ended(now, is_limit);
     }
 
     /// Reports a failure; `reason` is the error code.
@@ -92,6 +100,10 @@ impl Admission {
         }
         self.outcome.store(FAILURE, Ordering::Relaxed);
         state.figures.failed(now, &self.health.published);
+        match before {
+            SUCCESS => state.minutes.broke_off(now),
+            _ => state.minutes.ended(now, true),
+        }
         state.last_error = Some(String::from(reason));
         let rules = state.rules;
         if self.probe && before == NO_OUTCOME {

@@ -67,7 +67,7 @@ fn by_rule(
     let routes = asking.access.routes;
     let mut found = Vec::new();
     for (selector, others) in asking.fallback.rules.iter().filter(|(selector, _)| concerned(selector)) {
-        trail.note("fallback_rule", || format!("'{selector}' → {}", others.join(", ")));
+        trail.note("fallback_rule", selector, || format!("'{selector}' → {}", others.join(", ")));
         for other in others {
             let choice = Finder { routes, bound: None, trail: &mut () }.find(other, AllowedNames::ALL);
             let deployments = choice.iter().flat_map(names::leaves);
@@ -101,7 +101,7 @@ fn alike(
     });
     found.truncate(MOST);
     if !found.is_empty() {
-        trail.note("fallback_auto", || {
+        trail.note("fallback_auto", &first.target.model, || {
             found.iter().map(|deployment| deployment.target.selector()).collect::<Vec<_>>().join(", ")
         });
     }

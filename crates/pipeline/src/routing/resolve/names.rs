@@ -43,16 +43,16 @@ impl<T: Trail> Finder<'_, T> {
         if through.aliases
             && let Some(alias) = names.aliases.get(selector)
         {
-            self.trail.note("alias", || format!("'{selector}' stands for '{}'", alias.target));
+            self.trail.note("alias", selector, || format!("'{selector}' stands for '{}'", alias.target));
             return self.find(&alias.target, AllowedNames { aliases: false, ..through });
         }
         if let Some(pool) = names.pools.get(selector) {
-            self.trail.note("pool", || format!("'{selector}': each member with its first model"));
+            self.trail.note("pool", selector, || format!("'{selector}': each member with its first model"));
             return pool_deployments(self.routes, pool, |instance| instance.own_model());
         }
         if let Some((prefix, model)) = selector.split_once('/') {
             if let Some(pool) = names.pools.get(prefix) {
-                self.trail.note("pool", || format!("'{model}' in the pool '{prefix}'"));
+                self.trail.note("pool", prefix, || format!("'{model}' in the pool '{prefix}'"));
                 return pool_deployments(self.routes, pool, |instance| instance.deployment(model));
             }
             if self.routes.has_provider(prefix) {
@@ -64,7 +64,8 @@ impl<T: Trail> Finder<'_, T> {
 
     fn combo(&mut self, combo: &Named<Combo>) -> Option<Deployments> {
         let document = &combo.document;
-        self.trail.note("combo", || format!("'{}': {}", combo.name, document.selectors.join(", ")));
+        self.trail
+            .note("combo", &combo.name, || format!("'{}': {}", combo.name, document.selectors.join(", ")));
         // A combo member may be an alias, even if the combo was itself reached through an alias.
         let inner = AllowedNames { combos: false, aliases: true };
         let mut members = Vec::with_capacity(document.selectors.len());
@@ -72,10 +73,23 @@ impl<T: Trail> Finder<'_, T> {
             let weight = document.weights.get(selector).copied().unwrap_or(1.0);
             match self.find(selector, inner) {
                 Some(choice) => members.push(Member { weight, choice }),
-                None => self.trail.note("combo", || format!("'{selector}' leads nowhere at the moment")),
+                None => {
+                    self.trail
+                        .note("combo", selector, || format!("'{selector}' leads nowhere at the moment"));
+                }
             }
         }
-        group(members, &combo.name, document.strategy, true, &combo.turn)
+        let name = combo.name.clone();
+        let turn = combo.turn.clone();
+        group(Group {
+            name,
+            is_configured: true,
+            strategy: document.strategy,
+            health_aware: true,
+            turn,
+            calls: None,
+            members,
+        })
     }
 
     fn at_provider(&mut self, selector: &str, prefix: &str, model: &str) -> Option<Deployments> {
@@ -84,14 +98,14 @@ impl<T: Trail> Finder<'_, T> {
         let deployments: Vec<_> =
             instances.iter().filter_map(|instance| instance.deployment(model)).collect();
         if !deployments.is_empty() {
-            self.trail.note(kind, || format!("'{model}' at '{prefix}'"));
+            self.trail.note(kind, prefix, || format!("'{model}' at '{prefix}'"));
             return in_order(deployments);
         }
         // `openai/gpt-5` may also be a whole id that another provider lists. Only a listed id counts: a call for a
         // disabled instance must not be served by an instance that merely accepts any model.
         let deployments = self.routes.listing(selector);
         if !deployments.is_empty() {
-            self.trail.note("whole_id", || format!("'{selector}' is a model's whole id"));
+            self.trail.note("whole_id", selector, || format!("'{selector}' is a model's whole id"));
         }
         in_order(deployments)
     }
@@ -101,13 +115,14 @@ impl<T: Trail> Finder<'_, T> {
             && let Some(deployments) =
                 pool_deployments(self.routes, pool, |instance| instance.deployment(model))
         {
-            self.trail.note("bare_model", || format!("'{model}' in the key's pool '{}'", pool.name));
+            self.trail.note("bare_model", model, || format!("'{model}' in the key's pool '{}'", pool.name));
             return Some(deployments);
         }
         let deployments = self.routes.serving(model);
         if !deployments.is_empty() {
             let kind = if model.contains('/') { "whole_id" } else { "bare_model" };
-            self.trail.note(kind, || format!("'{model}' at {} in order of priority", places(&deployments)));
+            self.trail
+                .note(kind, model, || format!("'{model}' at {} in order of priority", places(&deployments)));
         }
         in_order(deployments)
     }
@@ -130,23 +145,23 @@ pub fn pool_deployments(
         let weight = document.weights.get(name).copied().unwrap_or(1.0);
         deployment(instance).map(|deployment| Member { weight, choice: Choice::One(deployment) })
     });
-    group(members.collect(), &pool.name, document.strategy, document.health_aware, &pool.turn)
+    group(Group {
+        name: pool.name.clone(),
+        is_configured: true,
+        strategy: document.strategy,
+        health_aware: document.health_aware,
+        turn: pool.turn.clone(),
+        calls: Some(pool.calls.clone()),
+        members: members.collect(),
+    })
 }
 
-fn group(
-    mut members: Vec<Member<Arc<Deployment>>>,
-    name: &Arc<str>,
-    strategy: Strategy,
-    health_aware: bool,
-    turn: &Arc<crate::routing::choose::RoundRobinCursor>,
-) -> Option<Deployments> {
-    match members.len() {
+/// A group as a choice. A combo with a single member is that member; a pool stays one, because its calls are counted.
+fn group(mut group: Group<Arc<Deployment>>) -> Option<Deployments> {
+    match group.members.len() {
         0 => None,
-        1 => members.pop().map(|member| member.choice),
-        _ => {
-            let (name, turn) = (name.clone(), turn.clone());
-            Some(Choice::Among(Group { name, is_configured: true, strategy, health_aware, turn, members }))
-        }
+        1 if group.calls.is_none() => group.members.pop().map(|member| member.choice),
+        _ => Some(Choice::Among(group)),
     }
 }
 
@@ -165,6 +180,7 @@ pub fn in_order(mut deployments: Vec<Arc<Deployment>>) -> Option<Deployments> {
         strategy: Strategy::PrimaryFallback,
         health_aware: true,
         turn: Arc::default(),
+        calls: None,
         members,
     }))
 }

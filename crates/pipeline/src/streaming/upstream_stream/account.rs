@@ -95,7 +95,7 @@ impl UpstreamStream {
 
     fn trace(&mut self, ticket: &mut Ticket) {
         if let Some(facts) = self.facts.take() {
-            ticket.receipt.trace_response(*facts);
+            ticket.record_response(*facts);
         }
     }
 

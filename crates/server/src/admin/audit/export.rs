@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
+use domain::principal::Principal;
 use futures_util::stream;
 use http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_TYPE};
 use store::{AuditCursor, AuditFilter, StoreError};
@@ -68,6 +69,7 @@ struct Export {
     app: Arc<App>,
     filter: AuditFilter,
     format: Format,
+    reader: Principal,
     place: ExportPosition,
     entries: u64,
 }
@@ -80,12 +82,12 @@ enum ExportPosition {
     Over,
 }
 
-pub fn answer(app: Arc<App>, filter: AuditFilter, format: Format) -> Response {
+pub fn answer(app: Arc<App>, filter: AuditFilter, format: Format, reader: Principal) -> Response {
     let (media_type, name) = match format {
         Format::Csv => ("text/csv; charset=utf-8", "audit-log.csv"),
         Format::Jsonl => ("application/jsonl", "audit-log.jsonl"),
     };
-    let export = Export { app, filter, format, place: ExportPosition::Beginning, entries: 0 };
+    let export = Export { app, filter, format, reader, place: ExportPosition::Beginning, entries: 0 };
     let headers = [
         (CONTENT_TYPE, media_type.to_owned()),
         (CACHE_CONTROL, "no-store".to_owned()),
@@ -118,7 +120,7 @@ impl Export {
         let (entries, end) = self.app.refresher.store().audit().piece(&self.filter, after).await?;
         self.entries += entries.len() as u64;
         for entry in entries {
-            let shown = view::entry(entry);
+            let shown = view::entry(entry, Some(&self.reader));
             match self.format {
                 Format::Csv => row(&mut text, &shown),
                 Format::Jsonl => {
@@ -157,7 +159,7 @@ mod tests {
     fn a_field_is_exported_or_left_out_for_a_reason() {
         testkit::assert_shown_except(LEFT_OUT, |receipt| {
             let mut text = String::new();
-            row(&mut text, &view::entry(receipt.clone()));
+            row(&mut text, &view::entry(receipt.clone(), None));
             text
         });
     }

@@ -5,13 +5,15 @@ use std::mem::take;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use domain::receipt::{Attempt, Audited, GuardrailVerdict};
+use domain::principal::Principal;
+use domain::receipt::{Attempt, AttemptTiming, Audited, GuardrailVerdict};
 use domain::receipt_fields;
 use serde::Serialize;
 use serde_json::value::{RawValue, to_raw_value};
 use store::{AuditEntry, AuditStats};
 use utoipa::ToSchema;
 
+use super::journey_view::{JourneyView, journey};
 use crate::admin::record;
 
 macro_rules! define_entry {
@@ -39,11 +41,20 @@ macro_rules! define_entry {
             /// The verdicts of guardrails, those that allow included.
             pub guardrails: Vec<GuardrailVerdict>,
             pub usage: Option<AuditUsageView>,
+            /// The name of the key at the time of the call.
+            pub auth_key_name: Option<String>,
+            /// The decisions about the call; null for callers without a valid key, and for entries of older versions.
+            pub journey: Option<JourneyView>,
             pub data: AuditDataView,
         }
 
-        pub fn entry(mut entry: AuditEntry) -> AuditEntryView {
+        /// An entry, as `reader` may see it.
+        pub fn entry(mut entry: AuditEntry, reader: Option<&Principal>) -> AuditEntryView {
             let mut audited = entry.audit.take().unwrap_or_default();
+            let mut recorded = audited.journey.take();
+            let timings = recorded.as_mut().map(|journey| take(&mut journey.attempts)).unwrap_or_default();
+            let auth_key_name = recorded.as_ref().and_then(|journey| journey.key_name.clone());
+            let shown = recorded.map(|recorded| journey(&entry, *recorded, &audited.guardrails, reader));
             AuditEntryView {
                 timestamp: record::time(entry.at),
                 duration_ms: ms(entry.duration_us),
@@ -54,9 +65,11 @@ macro_rules! define_entry {
                 status_code: entry.status,
                 auth_method: filled(take(&mut entry.auth_method)),
                 path: filled(audited.path.clone()).unwrap_or_else(|| entry.endpoint.clone()),
-                attempts: take(&mut entry.attempts).into_iter().map(attempt).collect(),
+                attempts: attempts(take(&mut entry.attempts), timings),
                 guardrails: take(&mut audited.guardrails),
                 usage: usage(&entry),
+                auth_key_name,
+                journey: shown,
                 data: data(&mut entry, *audited),
                 $($name: entry.$name,)*
             }
@@ -72,7 +85,16 @@ pub struct AttemptView {
     /// 0 when no response was received.
     pub status: u16,
     pub error: Option<String>,
+    /// Time until the whole answer; for a stream, until its first content.
     pub duration_ms: f64,
+    /// Time until the head of the answer; null without one, and if it is not known.
+    pub first_byte_ms: Option<f64>,
+    /// Time from the first content of a stream to its end; null for other answers.
+    pub streamed_ms: Option<f64>,
+    /// What the provider asked for with `Retry-After`.
+    pub retry_after_ms: Option<u64>,
+    /// The format that the request was translated to: chat, responses, messages or generate; null if it was not.
+    pub translated_to: Option<String>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -147,7 +169,7 @@ pub struct AuditBucketView {
     pub errors: u64,
 }
 
-fn filled(text: String) -> Option<String> {
+pub fn filled(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
 
@@ -170,13 +192,22 @@ fn data(entry: &mut AuditEntry, audited: Audited) -> AuditDataView {
     }
 }
 
-fn attempt(attempt: Attempt) -> AttemptView {
+fn attempts(attempts: Vec<Attempt>, timings: Vec<AttemptTiming>) -> Vec<AttemptView> {
+    let timings = timings.into_iter().chain(std::iter::repeat_with(AttemptTiming::default));
+    attempts.into_iter().zip(timings).map(|(taken, timing)| attempt(taken, timing)).collect()
+}
+
+fn attempt(attempt: Attempt, timing: AttemptTiming) -> AttemptView {
     AttemptView {
         provider_name: attempt.provider_name,
         model: attempt.model,
         status: attempt.status,
         error: attempt.error.map(|code| code.to_string()),
         duration_ms: ms(attempt.duration_us),
+        first_byte_ms: timing.first_byte_us.map(ms),
+        streamed_ms: timing.streamed_us.map(ms),
+        retry_after_ms: timing.retry_after_ms,
+        translated_to: timing.translated_to,
     }
 }
 
@@ -238,7 +269,7 @@ pub fn stats(stats: AuditStats) -> AuditStatsView {
     }
 }
 
-fn ms(micros: u64) -> f64 {
+pub fn ms(micros: u64) -> f64 {
     micros as f64 / 1000.0
 }
 
@@ -260,7 +291,7 @@ mod tests {
     #[test]
     fn a_field_is_shown_or_left_out_for_a_reason() {
         testkit::assert_shown_except(LEFT_OUT, |receipt| {
-            serde_json::to_string(&entry(receipt.clone())).unwrap()
+            serde_json::to_string(&entry(receipt.clone(), None)).unwrap()
         });
     }
 
@@ -269,6 +300,26 @@ mod tests {
         let receipt = testkit::complete_receipt();
         let verdicts = receipt.audit.as_ref().unwrap().guardrails.clone();
         assert!(!verdicts.is_empty());
-        assert_eq!(entry(receipt).guardrails, verdicts);
+        assert_eq!(entry(receipt, None).guardrails, verdicts);
+    }
+
+    #[test]
+    fn a_journey_is_shown_with_what_was_reserved_settled_and_released() {
+        let receipt = domain::receipt::Receipt {
+            cost: Some(domain::money::Cost { input: Nanos(12_800_000), output: Nanos(0) }),
+            ..testkit::complete_receipt()
+        };
+        let shown = entry(receipt.clone(), Some(&Principal::Master));
+        assert_eq!(shown.attempts[0].retry_after_ms, Some(30_000));
+        assert_eq!(shown.attempts[1].translated_to.as_deref(), Some("messages"));
+        let journey = serde_json::to_value(shown.journey).unwrap();
+        let budget = serde_json::json!({"reserved": 0.0212, "settled": 0.0128, "released": 0.0084,
+            "budgets": [{"user_path": "/search", "period_label": "daily", "remaining": 18.8}],
+            "max_tokens_clamped": {"asked": 4096, "used": 812}});
+        assert_eq!(journey["budget"], budget);
+        assert_eq!(journey["resolution"]["steps"], serde_json::json!([{"kind": "alias", "name": "smart"}]));
+        assert_eq!(journey["cache"], serde_json::json!({"status": "miss", "reason": "not_found"}));
+        let hidden = serde_json::to_value(entry(receipt, None).journey).unwrap();
+        assert_eq!(hidden["budget"]["budgets"][0]["remaining"], serde_json::Value::Null);
     }
 }

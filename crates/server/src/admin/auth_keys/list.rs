@@ -2,7 +2,6 @@
 //! read from storage.
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::Arc;
 
 use axum::Json;
@@ -19,7 +18,8 @@ use store::Stored;
 use utoipa::ToSchema;
 
 use super::super::record;
-use super::view::{self, KeyView};
+use super::use_figures;
+use super::view::{self, KeyFigures, KeyView};
 use crate::App;
 use crate::authorized::{AuthKeys, Authorized, Read};
 use crate::fault::Problem;
@@ -33,11 +33,50 @@ pub struct KeyList {
     pub total: i64,
     pub limit: i64,
     pub offset: i64,
+    /// Cursor of the next page; absent on the last page.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The keys that match all filters but `enabled` and `active`, by state.
+    pub counts: KeyCounts,
+    /// The time of the limits and costs.
+    pub as_of: String,
 }
 
-/// List managed keys, newest first by default.
+/// Numbers of keys by state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, ToSchema)]
+pub struct KeyCounts {
+    pub all: usize,
+    /// Enabled and not expired.
+    pub active: usize,
+    /// The active ones that expire within 7 days.
+    pub ending_soon: usize,
+    /// Deactivated or expired.
+    pub ended: usize,
+}
+
+impl KeyCounts {
+    fn add(&mut self, key: &KeyFacts, now: Timestamp) {
+        let is_active = is_active(key, now);
+        let soon = Timestamp(now.micros().saturating_add(SOON_MICROS));
+        self.all += 1;
+        self.active += usize::from(is_active);
+        self.ending_soon += usize::from(is_active && key.expires_at.is_some_and(|at| at <= soon));
+        self.ended += usize::from(!is_active);
+    }
+}
+
+/// The time before its end from which a key is counted as ending soon: 7 days.
+const SOON_MICROS: i64 = 7 * 86_400_000_000;
+
+/// Whether a key is enabled and not expired.
+fn is_active(key: &KeyFacts, now: Timestamp) -> bool {
+    key.active && key.expires_at.is_none_or(|at| now < at)
+}
+
+/// List managed keys, newest first by default, with the current use of their limits and their cost in 30 days.
 #[utoipa::path(get, path = "/admin/api/v1/auth-keys", tag = "auth-keys",
     params(("limit" = Option<i64>, Query, description = "1 to 200, default 50"), ("offset" = Option<i64>, Query, description = "Default 0"),
+        ("cursor" = Option<String>, Query, description = "What `next` of the page before said"),
         ("search" = Option<String>, Query, description = "Part of the name, the id or the description, in any case"),
         ("user_path" = Option<String>, Query, description = "A subtree"), ("tenant_id" = Option<String>, Query, description = "Only this tenant"),
         ("enabled" = Option<bool>, Query, description = "Not deactivated, or deactivated"),
@@ -55,16 +94,73 @@ pub async fn list(
     let (limit, offset) = record::page(&pairs, 50, 200)?;
     let now = app.gateway.clock.now();
     let choice = Choice::read(&pairs, &app, &authorized.principal).await?;
-    let range = offset as usize..(offset as usize).saturating_add(limit as usize);
+    let cursor = query::text(&pairs, "cursor").map(Cursor::read).transpose()?;
+    if cursor.is_some() && offset > 0 {
+        return Err(fault::invalid_parameter("offset", "'offset' and 'cursor' exclude each other.").into());
+    }
+    let place = PagePlace { offset: offset as usize, cursor, limit: limit as usize };
     // Sorting many keys takes too long for a thread that serves calls.
     let choosing = app.gateway.tasks.spawn_blocking({
-        let (app, snapshot) = (app.clone(), authorized.snapshot);
-        move || choice.page(&snapshot.keys, &app, range, now)
+        let (app, snapshot) = (app.clone(), authorized.snapshot.clone());
+        move || choice.page(&snapshot.keys, &app, &place, now)
     });
-    let (page, total) = choosing.await.map_err(|_| fault::internal_error())?;
-    let page: Vec<&str> = page.iter().map(|id| &**id).collect();
-    let entries = shown(&app, &page, now).await?;
-    Ok(Json(KeyList { entries, total: total as i64, limit, offset }))
+    let page = choosing.await.map_err(|_| fault::internal_error())?;
+    let ids: Vec<&str> = page.ids.iter().map(|id| &**id).collect();
+    let entries = shown(&app, &authorized.snapshot.keys, &ids, now).await?;
+    Ok(Json(KeyList {
+        entries,
+        total: page.total as i64,
+        limit,
+        offset,
+        next: page.next.map(|cursor| cursor.show()),
+        counts: page.counts,
+        as_of: record::time(now),
+    }))
+}
+
+/// The position after an entry: its id and its place. The place is used if the key was deleted meanwhile.
+struct Cursor {
+    place: usize,
+    id: String,
+}
+
+impl Cursor {
+    fn read(text: &str) -> Result<Self, Fault> {
+        let parts = text.split_once('.').filter(|(_, id)| !id.is_empty());
+        let cursor =
+            parts.and_then(|(place, id)| Some(Self { place: place.parse().ok()?, id: id.to_owned() }));
+        cursor.ok_or_else(|| {
+            fault::invalid_parameter("cursor", "'cursor' is not one that a page gave as 'next'.")
+        })
+    }
+
+    fn show(&self) -> String {
+        format!("{}.{}", self.place, self.id)
+    }
+}
+
+/// The requested part of a list.
+struct PagePlace {
+    offset: usize,
+    cursor: Option<Cursor>,
+    limit: usize,
+}
+
+impl PagePlace {
+    /// The place of the first entry in the sorted list.
+    fn start(&self, keys: &[&Arc<KeyFacts>]) -> usize {
+        let Some(cursor) = &self.cursor else { return self.offset };
+        let found = keys.iter().position(|key| *key.id == *cursor.id);
+        found.map_or(cursor.place, |found| found + 1)
+    }
+}
+
+/// One page of the sorted list.
+struct KeyPage {
+    ids: Vec<Arc<str>>,
+    total: usize,
+    next: Option<Cursor>,
+    counts: KeyCounts,
 }
 
 /// Filter and sort order of a list request.
@@ -85,13 +181,20 @@ impl Choice {
         Ok(Self { wanted, order, uses })
     }
 
-    /// Returns the ids of a page, and the total number of keys.
-    fn page(&self, keys: &Keys, app: &App, range: Range<usize>, now: Timestamp) -> (Vec<Arc<str>>, usize) {
-        let mut keys: Vec<&Arc<KeyFacts>> = keys.all().filter(|key| self.wanted.admits(key, now)).collect();
+    /// Selects a page of the keys, and counts them.
+    fn page(&self, keys: &Keys, app: &App, place: &PagePlace, now: Timestamp) -> KeyPage {
+        let mut counts = KeyCounts::default();
+        let concerned = keys.all().filter(|key| self.wanted.concerns(key));
+        let counted = concerned.inspect(|key| counts.add(key, now));
+        let mut keys: Vec<&Arc<KeyFacts>> = counted.filter(|key| self.wanted.has_state(key, now)).collect();
         self.arrange(&mut keys, app);
-        let total = keys.len();
-        let page = keys.into_iter().skip(range.start).take(range.len());
-        (page.map(|key| key.id.clone()).collect(), total)
+        let (total, start) = (keys.len(), place.start(&keys));
+        let ids: Vec<Arc<str>> =
+            keys.iter().skip(start).take(place.limit).map(|key| key.id.clone()).collect();
+        let end = start.saturating_add(ids.len());
+        let last = ids.last().filter(|_| end < total);
+        let next = last.map(|id| Cursor { place: end, id: id.to_string() });
+        KeyPage { ids, total, next, counts }
     }
 
     /// Sorts the keys. An id starts with its creation time, so sorting by id first makes the order stable, with older
@@ -113,9 +216,10 @@ impl Choice {
 }
 
 /// Reads one page from storage; a key deleted in the meantime is left out.
-async fn shown(app: &App, page: &[&str], now: Timestamp) -> Result<Vec<KeyView>, Problem> {
+async fn shown(app: &App, keys: &Keys, page: &[&str], now: Timestamp) -> Result<Vec<KeyView>, Problem> {
     let store = app.refresher.store();
     let uses = store.ledger().key_uses(page).await?;
+    let costs = use_figures::costs(app, page, now).await?;
     let stored = store.collection::<AuthKey>().named(page).await?;
     let mut stored: HashMap<String, Stored<AuthKey>> =
         stored.into_iter().map(|stored| (stored.value.id.clone(), stored)).collect();
@@ -124,7 +228,11 @@ async fn shown(app: &App, page: &[&str], now: Timestamp) -> Result<Vec<KeyView>,
     let view = |stored: Stored<AuthKey>| {
         let id = &stored.value.id;
         let last_used_at = uses.get(id).copied().max(app.gateway.key_uses.of(id));
-        view::view(app, stored, last_used_at, now)
+        let figures = KeyFigures {
+            limit_use: use_figures::limit_use(app, keys, id, now),
+            cost_30_days: costs.get(id).copied(),
+        };
+        KeyView { figures: Some(figures), ..view::view(app, stored, last_used_at, now) }
     };
     Ok(found.map(view).collect())
 }
@@ -162,13 +270,17 @@ impl KeyFilter {
         })
     }
 
-    fn admits(&self, key: &KeyFacts, now: Timestamp) -> bool {
-        let active = key.active && key.expires_at.is_none_or(|at| now < at);
+    /// Whether a key is in the requested state.
+    fn has_state(&self, key: &KeyFacts, now: Timestamp) -> bool {
         self.enabled.is_none_or(|enabled| enabled == key.active)
-            && self.active.is_none_or(|wanted| wanted == active)
-            && [&self.tenant_id, &self.own_tenant]
-                .iter()
-                .all(|wanted| wanted.is_none() || wanted.as_deref() == key.tenant_id.as_deref())
+            && self.active.is_none_or(|wanted| wanted == is_active(key, now))
+    }
+
+    /// Whether a key passes all other filters.
+    fn concerns(&self, key: &KeyFacts) -> bool {
+        [&self.tenant_id, &self.own_tenant]
+            .iter()
+            .all(|wanted| wanted.is_none() || wanted.as_deref() == key.tenant_id.as_deref())
             && self.scope.is_none_or(|scope| key.scopes.contains(&scope))
             && self.user_path.as_ref().is_none_or(|path| covers(path, key))
             && self.search.as_deref().is_none_or(|text| mentions(key, text))

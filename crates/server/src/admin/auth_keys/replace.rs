@@ -84,7 +84,9 @@ pub struct EditKey {
 }
 
 /// Read-only fields of the view. The id is not among them, because it must equal the path's.
-const READ_ONLY: [&str; 9] = [
+const READ_ONLY: [&str; 11] = [
+    "limit_use",
+    "cost_30_days",
     "redacted_value",
     "active",
     "deactivated_at",

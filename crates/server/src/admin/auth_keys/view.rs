@@ -1,5 +1,7 @@
 //! Response types of managed keys.
 
+use std::collections::BTreeMap;
+
 use axum::response::Response;
 use domain::clock::Timestamp;
 use domain::resources::auth_key::{AuthKey, Previous, RateLimits};
@@ -11,6 +13,7 @@ use store::Stored;
 use utoipa::ToSchema;
 
 use super::super::record::{self, ResourceOrigin};
+use super::use_figures::LimitUse;
 use super::warnings;
 use crate::App;
 use crate::fault::Problem;
@@ -42,9 +45,23 @@ pub struct KeyView {
     pub deactivated_at: Option<String>,
     #[serde(flatten)]
     pub origin: ResourceOrigin,
+    /// Only in lists of keys.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<KeyFigures>,
     /// Entries of the lists that currently match nothing; not included in lists of keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warnings: Option<Vec<String>>,
+}
+
+/// The current use of a key.
+#[derive(Serialize, ToSchema)]
+pub struct KeyFigures {
+    /// The use of each limit that is set: requests_per_minute, requests_per_day, tokens_per_minute, tokens_per_day and
+    /// max_parallel_requests; of this process.
+    #[schema(value_type = std::collections::HashMap<String, LimitUse>)]
+    pub limit_use: BTreeMap<&'static str, LimitUse>,
+    /// US dollars; null when nothing was priced, or usage is not recorded.
+    pub cost_30_days: Option<f64>,
 }
 
 #[derive(PartialEq, Serialize, Deserialize, ToSchema)]
@@ -104,6 +121,7 @@ pub fn view(app: &App, stored: Stored<AuthKey>, last_used_at: Option<Timestamp>,
         rate_limits: key.rate_limits,
         redacted_value: key.redacted_value,
         origin,
+        figures: None,
         warnings: None,
     }
 }

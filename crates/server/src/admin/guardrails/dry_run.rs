@@ -8,7 +8,7 @@ use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::receipt::{GuardedSubject, GuardrailVerdict};
 use domain::resources::guardrail::{Guardrail, TextRole};
-use pipeline::guardrails::{CompileError, RemoteText, RemoteVerdicts, Sample, TestResult};
+use pipeline::guardrails::{CompileError, RemoteText, RemoteVerdicts, Sample, SampleFinding, TestResult};
 use pipeline::internal_call::InternalCaller;
 use pipeline::remote_guardrails;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,22 @@ pub struct GuardrailDryRun {
     pub text: String,
     /// The names of the injection rules that matched.
     pub rules: Vec<String>,
+    /// The findings of patterns and personal data in the sample, from left to right without overlaps.
+    pub spans: Vec<FindingSpan>,
+    /// The time of the inspection.
+    pub duration_ms: f64,
+}
+
+/// A finding in the sample. Positions are UTF-16 code units, as in strings of JavaScript.
+#[derive(Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct FindingSpan {
+    pub start: usize,
+    /// Exclusive.
+    pub end: usize,
+    /// email, api_key or the like; `pattern[0]` for the first pattern of the guardrail.
+    pub kind: String,
+    /// The text in its place; null if the guardrail does not replace findings.
+    pub replacement: Option<String>,
 }
 
 /// Test a guardrail: inspect a sample text, whatever its direction and mode. Changes nothing.
@@ -76,6 +92,7 @@ pub async fn test(
     let role = role(sample.role.unwrap_or(TextRole::User));
     let subject = sample.subject.unwrap_or(GuardedSubject::Request);
     let mut verdicts = RemoteVerdicts::default();
+    let begun = app.gateway.clock.tick();
     if compiled.is_remote() {
         let texts = [RemoteText { role, text: sample.text.clone(), is_json: false, is_signed: false }];
         let caller = InternalCaller::without_call(&app.gateway, &authorized.principal, context.request_id);
@@ -85,7 +102,9 @@ pub async fn test(
         let sample = Sample { text: &sample.text, role, subject };
         dry_run(&sample, compiled.test(&sample, verdicts, classifier.as_ref()))
     };
-    Ok(Json(app.gateway.with_bytes(bytes, work).await?))
+    let run = app.gateway.with_bytes(bytes, work).await?;
+    let took = app.gateway.clock.tick().saturating_sub(begun);
+    Ok(Json(GuardrailDryRun { duration_ms: took.as_micros() as f64 / 1000.0, ..run }))
 }
 
 fn role(role: TextRole) -> Role {
@@ -104,9 +123,47 @@ fn dry_run(sample: &Sample<'_>, result: TestResult) -> GuardrailDryRun {
         changed: result.text.is_some(),
         text: result.text.unwrap_or_else(|| sample.text.to_owned()),
         rules: result.rules,
+        spans: spans(sample.text, result.findings),
+        duration_ms: 0.0,
     }
+}
+
+/// The findings with positions in UTF-16 code units. Findings are in order, so that the text is read once.
+fn spans(text: &str, findings: Vec<SampleFinding>) -> Vec<FindingSpan> {
+    let (mut byte, mut unit) = (0, 0);
+    let mut units_at = |position: usize| {
+        unit += text[byte..position].encode_utf16().count();
+        byte = position;
+        unit
+    };
+    let span = |finding: SampleFinding| {
+        let (start, end) = (units_at(finding.range.start), units_at(finding.range.end));
+        FindingSpan { start, end, kind: finding.kind, replacement: finding.replacement }
+    };
+    findings.into_iter().map(span).collect()
 }
 
 fn broken(name: &str, CompileError { param, message }: &CompileError) -> Fault {
     fault::conflict(format!("The stored guardrail '{name}' does not compile: {param}: {message}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_utf16_code_units() {
+        // 🦀 has four bytes and two units, é two bytes and one unit.
+        let text = "🦀é a@b.de é c@d.de";
+        let finding = |needle: &str| {
+            let start = text.find(needle).unwrap();
+            let range = start..start + needle.len();
+            SampleFinding { range, kind: "email".to_owned(), replacement: None }
+        };
+        let spans = spans(text, vec![finding("a@b.de"), finding("c@d.de")]);
+        let places: Vec<_> = spans.iter().map(|span| (span.start, span.end)).collect();
+        assert_eq!(places, [(4, 10), (13, 19)]);
+        let units: Vec<u16> = text.encode_utf16().collect();
+        assert_eq!(String::from_utf16(&units[13..19]).unwrap(), "c@d.de");
+    }
 }

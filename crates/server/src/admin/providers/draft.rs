@@ -79,7 +79,7 @@ const CREDENTIALS: &[&str] =
     &["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"];
 
 /// Names that are taken by routes next to `/providers/{name}`.
-const RESERVED: &[&str] = &["status", "types"];
+const RESERVED: &[&str] = &["status", "test", "types"];
 
 /// Replaces masked header values by the stored ones. Refused if the address or type has changed, so that a credential
 /// is never sent to another address.

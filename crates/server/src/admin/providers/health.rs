@@ -7,6 +7,7 @@ use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::recent_calls::back;
 use crate::App;
 use crate::admin::record;
 use crate::dependencies::providers::{obstacle, was_used};
@@ -27,6 +28,8 @@ pub struct ProviderHealth {
     pub latency_ewma_ms: Option<f64>,
     pub in_flight: u32,
     pub last_error: Option<String>,
+    /// The last answer of one of its models in this process
+    pub last_success_at: Option<String>,
     pub last_discovery_at: Option<String>,
     pub model_count: usize,
 }
@@ -70,10 +73,17 @@ pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) 
             .map(tenths),
         in_flight: views.iter().map(|seen| seen.in_flight).sum(),
         last_error: reason,
+        last_success_at: last_success(&views)
+            .map(|at| record::time(back(app.gateway.clock.now(), now.saturating_sub(at)))),
         last_discovery_at: listing.at.map(record::time),
         model_count: instance.deployments.len(),
     };
     (health, lived.iter().map(|(model, seen)| show(model, seen)).collect())
+}
+
+/// The time of the last success of a model.
+fn last_success(views: &[&HealthView]) -> Option<Duration> {
+    views.iter().filter_map(|seen| seen.last_success).max()
 }
 
 /// Derives the state from calls, which outweigh model discovery; unknown without either.
@@ -138,11 +148,11 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-fn milliseconds(time: Duration) -> f64 {
+pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-fn tenths(value: f64) -> f64 {
+pub fn tenths(value: f64) -> f64 {
     (value * 10.0).round() / 10.0
 }
 
@@ -165,6 +175,7 @@ mod tests {
             p95_first_byte: None,
             consecutive_failures: 0,
             last_error: None,
+            last_success: None,
         }
     }
 

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use wire::vendors;
 
 use super::health::{self, ModelHealth, ProviderHealth};
+use super::recent_calls::RecentCalls;
 use crate::App;
 
 #[derive(Serialize, ToSchema)]
@@ -45,6 +46,10 @@ pub struct StatusView {
     pub health: ProviderHealth,
     /// Only models that calls have used.
     pub models: Vec<ModelHealth>,
+    /// Its calls in each of the last 60 minutes
+    pub series: RecentCalls,
+    pub calls_last_hour: u64,
+    pub errors_last_hour: u64,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -104,6 +109,7 @@ fn overridden(app: &App, instance: &Instance) -> Option<&'static str> {
 
 pub fn status(app: &App, instance: &Instance) -> StatusView {
     let (health, models) = health::of(app, instance);
+    let series = RecentCalls::of(app, instance);
     StatusView {
         name: instance.provider.name.clone(),
         provider_type: instance.provider.provider_type.clone(),
@@ -111,5 +117,8 @@ pub fn status(app: &App, instance: &Instance) -> StatusView {
         source: instance.source,
         health,
         models,
+        calls_last_hour: series.calls(),
+        errors_last_hour: series.errors(),
+        series,
     }
 }

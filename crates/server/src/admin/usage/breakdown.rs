@@ -15,7 +15,7 @@ use crate::authorized::{Authorized, Read, Usage};
 use crate::fault::Problem;
 use crate::query::Pairs;
 
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct ModelUsageView {
     pub model: String,
     /// The provider's type.
@@ -25,7 +25,7 @@ pub struct ModelUsageView {
     pub usage: Consumption,
 }
 
-#[derive(Serialize, ToSchema)]
+#[derive(Clone, Serialize, ToSchema)]
 pub struct UserPathView {
     pub user_path: String,
     #[serde(flatten)]

@@ -83,7 +83,9 @@ receipt_fields!(log => define_entry);
 #[derive(Serialize, ToSchema)]
 pub struct LogView {
     pub entries: Vec<EntryView>,
-    pub total: i64,
+    /// Absent with `include_total=false`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub total: Option<i64>,
     pub limit: i64,
     pub offset: i64,
     /// Cursor of the next page; absent on the last page.
@@ -101,7 +103,8 @@ const LONGEST_SEARCH: usize = 200;
 #[utoipa::path(get, path = "/admin/api/v1/usage/log", tag = "usage",
     params(ReportParameters, ("search" = Option<String>, Query, description = "In model, provider, request_id and provider_id"),
         ("limit" = Option<i64>, Query, description = "1 to 200, default 50"), ("offset" = Option<i64>, Query, description = "Default 0"),
-        ("cursor" = Option<String>, Query, description = "What `next` of the page before said")),
+        ("cursor" = Option<String>, Query, description = "What `next` of the page before said"),
+        ("include_total" = Option<bool>, Query, description = "Whether calls are counted. Default: true")),
     responses((status = 200, description = "The calls", body = LogView), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized"), (status = 503, description = "Usage is off or storage is down")),
     security(("bearer" = ["admin:usage:read"])))]
@@ -122,7 +125,9 @@ pub async fn log(
     if after.is_some() && offset > 0 {
         return Err(fault::invalid_parameter("offset", "'offset' and 'cursor' exclude each other.").into());
     }
-    let page = super::ledger(&app).page(&filter, &LogSlice { limit, offset, after }).await?;
+    let with_total = query::boolean(&pairs, "include_total")? != Some(false);
+    let slice = LogSlice { limit, offset, after, with_total };
+    let page = super::ledger(&app).page(&filter, &slice).await?;
     Ok(Json(LogView {
         entries: page.rows.into_iter().map(EntryView::from).collect(),
         total: page.total,

@@ -18,6 +18,7 @@ pub(in crate::admin) enum Metric {
     P95,
     FirstByteP50,
     FirstByteP95,
+    SavedCost,
 }
 
 pub(in crate::admin) const METRICS: [(&str, Metric); 11] = [
@@ -71,6 +72,7 @@ impl Metric {
             // Without calls the cost is zero; with calls but without prices it is unknown.
             Self::Cost if requests == 0 => json!(0.0),
             Self::Cost => json!(figures.total_cost().map(Nanos::usd)),
+            Self::SavedCost => json!(figures.saved_cost().map_or(0.0, Nanos::usd)),
             Self::ErrorRate if requests == 0 => Value::Null,
             Self::ErrorRate => json!(figures.errors() as f64 / requests as f64),
             Self::P50 | Self::FirstByteP50 => json!(figures.percentile(50.0).map(rounded)),
