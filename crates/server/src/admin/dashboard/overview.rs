@@ -40,10 +40,40 @@ pub struct Overview {
     /// The latest failed calls of this process, newest first, as in the console; at most 10. Absent without
     /// `admin:console:read`
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Option<Vec<Object>>)]
+    #[schema(value_type = Option<Vec<RecentError>>)]
     pub recent_errors: Option<Vec<Box<RawValue>>>,
     /// Number of stored documents that do not compile
     pub document_errors: usize,
+}
+
+/// A failed call, as the console shows it: without message texts.
+#[derive(ToSchema)]
+#[expect(dead_code, reason = "it describes the events of the console")]
+pub struct RecentError {
+    id: u64,
+    /// request
+    event: String,
+    at: String,
+    request_id: String,
+    method: String,
+    path: String,
+    requested_model: String,
+    /// Empty when the gateway itself refused the call
+    provider_name: String,
+    model: String,
+    status: u16,
+    stream: bool,
+    duration_ms: u64,
+    ttft_ms: Option<u64>,
+    overhead_us: u64,
+    attempts: usize,
+    user_path: String,
+    auth_key_id: Option<String>,
+    input_tokens: u64,
+    output_tokens: u64,
+    total_cost: Option<f64>,
+    cache_type: String,
+    error_code: Option<String>,
 }
 
 /// Get everything that the overview page shows: figures with those of the period before, charts, tables, providers and

@@ -51,7 +51,7 @@ pub async fn test(
 /// Test an instance that is not stored: request its list of models to check address and key. Changes nothing.
 ///
 /// Without `api_key`, the key of the instance with the same `name` is used, if its `type` and `base_url` are the same.
-#[utoipa::path(post, path = "/admin/api/v1/providers/test", tag = "providers", operation_id = "test_unsaved",
+#[utoipa::path(post, path = "/admin/api/v1/providers/test", tag = "providers", operation_id = "test_unsaved_provider",
     request_body = ProviderBody,
     responses((status = 200, description = "What came of it", body = TestResult), (status = 400, description = "Invalid request"),
         (status = 401, description = "Unauthorized")),

@@ -2,6 +2,7 @@
 
 mod captured;
 mod conversations;
+mod journey;
 mod watching;
 
 use std::time::Duration;
@@ -147,6 +148,9 @@ async fn filters_and_pages_follow_the_contract() {
         };
         assert_eq!((ids(&first).len(), ids(&second).len(), second.get("next")), (3, 2, None));
         assert_eq!(ids(&app.get(format!("{LOG}?limit=2&offset=3")).send().await.json()), ids(&second));
+        let uncounted = app.get(format!("{LOG}?limit=3&include_total=false")).send().await.json();
+        assert_eq!((ids(&uncounted), &uncounted["next"]), (ids(&first), &first["next"]));
+        assert_eq!((uncounted.get("total"), uncounted.get("total_is_exact")), (None, None));
         let stats = app.get(format!("{LOG}?include_stats=true")).send().await.json()["stats"].clone();
         assert_eq!(
             (&stats["count"], &stats["errors"], &stats["by_status"]["200"]),

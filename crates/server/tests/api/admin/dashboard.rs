@@ -26,16 +26,35 @@ async fn the_overview_has_figures_charts_tables_and_errors() {
             .iter()
             .map(|series| series["name"].as_str().unwrap())
             .collect();
-        assert_eq!(names, ["requests", "errors", "tokens", "cost", "p50", "p95"]);
+        let expected = [
+            "requests",
+            "errors",
+            "error_rate",
+            "tokens",
+            "cost",
+            "p50",
+            "p95",
+            "ttfb_p50",
+            "ttfb_p95",
+            "saved_cost",
+        ];
+        assert_eq!(names, expected);
         let points = page["periods"].as_array().unwrap().len();
         assert_eq!(points, 30);
         assert!(
-            page["series"].as_array().unwrap().iter().all(|series| series["values"]
+            ["series", "previous_series"].iter().all(|list| page[list]
                 .as_array()
                 .unwrap()
-                .len()
-                == points)
+                .iter()
+                .all(|series| series["values"].as_array().unwrap().len() == points)),
+            "{page}"
         );
+        assert_eq!(page["previous_series"].as_array().unwrap().len(), expected.len());
+        assert!(page["totals"]["ttfb_p95"].is_number() && page["previous"]["ttfb_p95"].is_null(), "{page}");
+        assert_eq!((&page["totals"]["cache_hits"], &page["in_flight"]), (&json!(0), &json!(0)), "{page}");
+        assert_eq!(page["as_of"], page["server_time"]);
+        assert_eq!(page["unpriced"], json!({"models": 1, "requests": 2}), "{page}");
+        assert_eq!(page["providers"][0]["calls_last_hour"].as_u64(), Some(2), "{page}");
         assert_eq!(page["providers"][0]["name"], "openai");
         let paths = page["user_paths"].as_array().unwrap();
         assert!(paths.iter().any(|path| path["user_path"] == "/team" && path["requests"] == 1), "{page}");

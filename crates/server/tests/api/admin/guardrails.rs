@@ -28,6 +28,39 @@ fn settled(mut view: Value) -> Value {
 }
 
 #[tokio::test]
+async fn a_test_reports_the_places_of_findings() {
+    app::each(async |app| {
+        create(&app, "pii", json!({"type": "pii_redact", "config": {}})).await;
+        let text = "Grüße 🦀: ana@example.com and bob@example.com";
+        let tried = test(&app, "pii", json!({"text": text})).await;
+        let units: Vec<u16> = text.encode_utf16().collect();
+        let spans = tried["spans"].as_array().unwrap();
+        let found: Vec<_> = spans
+            .iter()
+            .map(|span| {
+                let place = |name: &str| span[name].as_u64().unwrap() as usize;
+                String::from_utf16(&units[place("start")..place("end")]).unwrap()
+            })
+            .collect();
+        assert_eq!(found, ["ana@example.com", "bob@example.com"]);
+        assert!(
+            spans.iter().all(|span| span["kind"] == "email" && span["replacement"] == "[EMAIL]"),
+            "{tried}"
+        );
+        assert!(tried["duration_ms"].is_number());
+
+        let block = json!({"type": "regex_block", "config": {"patterns": ["secret", "[0-9]{4}"]}});
+        create(&app, "words", block).await;
+        let tried = test(&app, "words", json!({"text": "pin 1234"})).await;
+        let expected = json!([{"start": 4, "end": 8, "kind": "pattern[1]", "replacement": null}]);
+        assert_eq!((&tried["spans"], &tried["verdict"]["verdict"]), (&expected, &json!("block")), "{tried}");
+        let tried = test(&app, "words", json!({"text": "nothing"})).await;
+        assert_eq!(tried["spans"], json!([]));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_guardrail_is_created_changed_and_deleted() {
     app::each(async |app| {
         let path = format!("{PATH}/personal%20data");

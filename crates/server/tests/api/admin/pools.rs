@@ -80,6 +80,37 @@ async fn members_are_shown_as_they_are() {
     .await;
 }
 
+#[tokio::test]
+async fn a_pool_shows_the_share_of_calls_of_its_members() {
+    each_furnished(async |app| {
+        let pool = json!({"name": "team", "members": ["openai", "second"], "strategy": "primary_fallback"});
+        app.post(PATH, pool).send().await.expect_status(201);
+        app.post(PATH, json!({"name": "single", "members": ["second"]})).send().await.expect_status(201);
+        for model in ["team/text", "team/text", "team/text", "openai/text", "single/text"] {
+            app.chat(model).send().await.expect_status(200);
+        }
+        let shares = async |name: &str| {
+            let pool = app.get(format!("{PATH}/{name}")).send().await.expect_status(200).json();
+            let members = pool["members_status"].as_array().unwrap();
+            let shares: Vec<_> = members
+                .iter()
+                .map(|member| (member["calls_last_hour"].clone(), member["share"].clone()))
+                .collect();
+            (pool["calls_last_hour"].as_u64().unwrap(), shares)
+        };
+        assert_eq!(shares("team").await, (3, vec![(json!(3), json!(1.0)), (json!(0), json!(0.0))]));
+        assert_eq!(shares("single").await, (1, vec![(json!(1), json!(1.0))]), "a pool of one member, too");
+        let edit = json!({"members": ["second", "openai"]});
+        app.put(format!("{PATH}/team"), edit).send().await.expect_status(200);
+        app.chat("team/text").send().await.expect_status(200);
+        let expected = vec![(json!(1), json!(0.25)), (json!(3), json!(0.75))];
+        assert_eq!(shares("team").await, (4, expected), "counts survive a change of the pool");
+        app.clock.advance(std::time::Duration::from_secs(2 * 3600));
+        assert_eq!(shares("team").await, (0, vec![(json!(0), Value::Null), (json!(0), Value::Null)]));
+    })
+    .await;
+}
+
 /// A member can go without asking when it was configured outside of storage.
 #[tokio::test]
 async fn a_member_that_is_gone_is_shown_as_unknown() {
@@ -97,7 +128,7 @@ async fn a_member_that_is_gone_is_shown_as_unknown() {
         };
         app.refresher.store().collection().put(&pool, Write::Create, "master", None).await.unwrap();
         let shown = app.get(format!("{PATH}/team")).send().await.json()["members_status"][0].take();
-        assert_eq!(shown, json!({"name": "gone", "known": false, "enabled": false, "health": null}));
+        assert_eq!(shown, json!({"name": "gone", "known": false, "enabled": false, "health": null, "calls_last_hour": 0, "share": null}));
     })
     .await;
 }

@@ -345,6 +345,71 @@ async fn a_provider_may_have_limits_of_its_own() {
     .await;
 }
 
+#[tokio::test]
+async fn a_provider_can_be_tried_before_it_is_stored() {
+    app::each_with(at_home, async |app| {
+        let path = format!("{PATH}/test");
+        let base_url = app.upstream.base_url();
+        let body = json!({"type": "openai", "base_url": base_url, "api_key": UPSTREAM_KEY});
+        let tried = app.post(&*path, body.clone()).send().await.expect_status(200).json();
+        assert_eq!((&tried["ok"], &tried["error"]), (&json!(true), &Value::Null), "{tried}");
+        assert!(tried["model_count"].as_u64().unwrap() > 10);
+        assert!(tried["models"].as_array().unwrap().contains(&json!("text")), "{tried}");
+        let names: Vec<Value> = app.get(PATH).send().await.json().as_array().unwrap().clone();
+        assert!(names.iter().all(|provider| provider["name"] != "unsaved"), "nothing is stored");
+
+        let mut wrong = body.clone();
+        wrong["api_key"] = json!("sk-a-wrong-secret");
+        wrong["base_url"] = json!("http://127.0.0.1:1/v1");
+        let failed = app.post(&*path, wrong).send().await.expect_status(200);
+        assert_eq!((&failed.json()["ok"], &failed.json()["models"]), (&json!(false), &json!([])));
+        assert!(!failed.text().contains("sk-a-wrong-secret"), "{}", failed.text());
+
+        for (change, param) in [
+            (json!({"type": "opneai"}), "type"),
+            (json!({"base_url": "http://169.254.169.254/v1"}), "base_url"),
+            (json!({"headers": {"authorization": "x"}}), "headers.authorization"),
+            (json!({"name": "test"}), "name"),
+        ] {
+            let mut changed = body.clone();
+            changed.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+            let found = app.post(&*path, changed).refusal().await;
+            assert_eq!(found, (400, "invalid_parameter".into(), Some(param.into())), "{change}");
+        }
+        let key = app.key_with(&["admin:providers:read"]).await;
+        app.post(&*path, body).key(&key).send().await.expect_status(403);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_status_has_a_series_of_calls() {
+    app::each_with(at_home, async |app| {
+        app.chat("openai/text").send().await.expect_status(200);
+        app.chat("openai/error-429").send().await;
+        app.chat("openai/error-500").send().await;
+        let status = app.get(format!("{PATH}/status")).send().await.expect_status(200).json();
+        let openai = status.as_array().unwrap().iter().find(|status| status["name"] == "openai").unwrap();
+        let series = &openai["series"];
+        assert_eq!(series["bucket_seconds"], 60);
+        let sum = |name: &str| -> u64 {
+            let values = series[name].as_array().unwrap();
+            assert_eq!(values.len(), 60);
+            values.iter().filter_map(Value::as_u64).sum()
+        };
+        assert_eq!((sum("calls"), openai["calls_last_hour"].as_u64()), (3, Some(3)), "{openai}");
+        assert_eq!((sum("errors"), openai["errors_last_hour"].as_u64()), (2, Some(2)), "{openai}");
+        let times = series["first_byte_ms"].as_array().unwrap();
+        assert!(times[..58].iter().all(Value::is_null) && times.iter().any(Value::is_number), "{series}");
+        assert!(openai["health"]["last_success_at"].is_string(), "{openai}");
+        app.clock.advance(Duration::from_secs(3700));
+        let status = app.get(format!("{PATH}/status")).send().await.json();
+        let openai = status.as_array().unwrap().iter().find(|status| status["name"] == "openai").unwrap();
+        assert_eq!(openai["calls_last_hour"], 0, "{openai}");
+    })
+    .await;
+}
+
 /// A listener that never accepts, its backlog full: the kernel drops further handshakes.
 #[tokio::test]
 async fn a_provider_is_given_up_after_its_own_connect_timeout() {

@@ -12,7 +12,12 @@ const OWN: &str = "an-own-secret-of-the-caller";
 async fn only(app: &TestApp) -> Value {
     let entry = entries(app, 1).await.remove(0);
     let single = app.get(format!("{LOG}/{}", entry["id"].as_str().unwrap())).send().await.expect_status(200);
-    assert_eq!(single.json(), entry);
+    let mut single = single.json();
+    // Lists do not look up the key.
+    if let Some(caller) = single.pointer_mut("/journey/caller/redacted_value") {
+        *caller = Value::Null;
+    }
+    assert_eq!(single, entry);
     entry
 }
 

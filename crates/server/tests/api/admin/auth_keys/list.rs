@@ -32,6 +32,68 @@ async fn the_list_is_paged() {
     .await;
 }
 
+#[tokio::test]
+async fn a_cursor_continues_after_the_last_key() {
+    app::each(async |app| {
+        let mut ids = Vec::new();
+        for number in 0..5 {
+            ids.push(app.key(json!({"name": format!("key {number}")})).await.0);
+        }
+        let page = async |query: &str| {
+            let list = app.get(format!("{PATH}?{query}")).send().await.expect_status(200).json();
+            let entries = list["entries"].as_array().unwrap().iter();
+            let names: Vec<String> = entries.map(|key| key["name"].as_str().unwrap().to_owned()).collect();
+            (names, list["next"].as_str().map(str::to_owned))
+        };
+        let (names, next) = page("limit=2").await;
+        assert_eq!(names, ["key 4", "key 3"]);
+        let next = next.unwrap();
+        app.key(json!({"name": "new"})).await;
+        let (names, last) = page(&format!("limit=2&cursor={next}")).await;
+        assert_eq!(names, ["key 2", "key 1"], "a new key does not shift the pages");
+        let (names, end) = page(&format!("limit=2&cursor={}", last.unwrap())).await;
+        assert_eq!((names.len(), end), (1, None));
+        app.call(http::Method::DELETE, format!("{PATH}/{}", ids[3])).send().await.expect_status(204);
+        assert_eq!(page(&format!("limit=2&cursor={next}")).await.0.len(), 2, "a deleted key ends nothing");
+        for query in ["cursor=x", "cursor=.a", &format!("offset=1&cursor={next}")] {
+            assert_eq!(app.get(format!("{PATH}?{query}")).refusal().await.0, 400, "{query}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn entries_carry_the_use_of_limits_and_the_cost() {
+    app::each(async |app| {
+        let limits =
+            json!({"requests_per_minute": 60, "tokens_per_day": 100_000, "max_parallel_requests": 4});
+        let (_, limited) = app.key(json!({"name": "limited", "rate_limits": limits})).await;
+        app.key(json!({"name": "idle", "expiry": "2020-01-01T00:00:00Z"})).await;
+        app.chat("openai/gpt-4o").key(&limited).send().await.expect_status(200);
+        app.chat("openai/gpt-4o").key(&limited).send().await.expect_status(200);
+        app.receipts(2).await;
+        let list = app.get(format!("{PATH}?sort=name")).send().await.expect_status(200).json();
+        let (idle, limited) = (&list["entries"][0], &list["entries"][1]);
+        assert_eq!((&idle["limit_use"], &idle["cost_30_days"]), (&json!({}), &Value::Null), "{idle}");
+        assert!(limited["cost_30_days"].as_f64().unwrap() > 0.0, "{limited}");
+        let uses = limited["limit_use"].as_object().unwrap();
+        assert_eq!(uses.len(), 3, "{limited}");
+        let minute = &uses["requests_per_minute"];
+        assert_eq!((&minute["used"], &minute["limit"]), (&json!(2), &json!(60)));
+        assert!(minute["resets_at"].as_str().unwrap().ends_with('Z'));
+        assert!(uses["tokens_per_day"]["used"].as_u64().unwrap() > 0, "{limited}");
+        let parallel = json!({"used": 0, "limit": 4, "resets_at": null});
+        assert_eq!(uses["max_parallel_requests"], parallel);
+        assert_eq!(list["counts"], json!({"all": 2, "active": 1, "ending_soon": 0, "ended": 1}));
+        assert!(list["as_of"].is_string());
+        let active = app.get(format!("{PATH}?active=true")).send().await.json();
+        assert_eq!((&active["total"], &active["counts"]["all"]), (&json!(1), &json!(2)));
+        let id = limited["id"].as_str().unwrap();
+        app.put(format!("{PATH}/{id}"), limited.clone()).send().await.expect_status(200);
+    })
+    .await;
+}
+
 async fn names(app: &TestApp, key: &str, query: &str) -> Vec<String> {
     let list = app.get(format!("{PATH}?{query}")).key(key).send().await.expect_status(200).json();
     let entries = list["entries"].as_array().unwrap();
