@@ -8,8 +8,6 @@ use serde::Serialize;
 use store::AuditEntry;
 use utoipa::ToSchema;
 
-use super::view::{filled, ms};
-
 /// The decisions about a call, in the order in which they were made.
 #[derive(Serialize, ToSchema)]
 pub struct JourneyView {
@@ -203,4 +201,14 @@ fn show_balance(balance: BudgetBalance, reader: Option<&Principal>) -> JourneyBa
         user_path: balance.user_path,
         period_label: balance.period,
     }
+}
+
+/// The text, unless it is empty.
+pub fn filled(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
+/// Milliseconds of microseconds.
+pub fn ms(micros: u64) -> f64 {
+    micros as f64 / 1000.0
 }

@@ -13,7 +13,7 @@ use serde_json::value::{RawValue, to_raw_value};
 use store::{AuditEntry, AuditStats};
 use utoipa::ToSchema;
 
-use super::journey_view::{JourneyView, journey};
+use super::journey_view::{JourneyView, filled, journey, ms};
 use crate::admin::record;
 
 macro_rules! define_entry {
@@ -169,10 +169,6 @@ pub struct AuditBucketView {
     pub errors: u64,
 }
 
-pub fn filled(text: String) -> Option<String> {
-    Some(text).filter(|text| !text.is_empty())
-}
-
 fn data(entry: &mut AuditEntry, audited: Audited) -> AuditDataView {
     AuditDataView {
         user_agent: take(&mut entry.user_agent),
@@ -267,10 +263,6 @@ pub fn stats(stats: AuditStats) -> AuditStatsView {
         bucket_seconds: stats.bucket_seconds,
         truncated: stats.truncated,
     }
-}
-
-pub fn ms(micros: u64) -> f64 {
-    micros as f64 / 1000.0
 }
 
 #[cfg(test)]

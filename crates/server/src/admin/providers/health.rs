@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use domain::clock::Timestamp;
 use pipeline::routing::inventory::Listing;
 use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::recent_calls::back;
 use crate::App;
 use crate::admin::record;
 use crate::dependencies::providers::{obstacle, was_used};
@@ -146,6 +146,11 @@ fn name(breaker: Option<BreakerState>) -> &'static str {
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = values.fold((0.0, 0u32), |(sum, count), value| (sum + value, count + 1));
     (count > 0).then(|| sum / f64::from(count))
+}
+
+/// The time so much earlier.
+pub fn back(now: Timestamp, by: Duration) -> Timestamp {
+    Timestamp(now.micros().saturating_sub(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
 }
 
 pub fn milliseconds(time: Duration) -> f64 {

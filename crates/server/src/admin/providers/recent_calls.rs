@@ -2,13 +2,12 @@
 
 use std::time::Duration;
 
-use domain::clock::Timestamp;
 use pipeline::routing::health::{MINUTES, MinuteSum, MinuteSums, since_minute};
 use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::health::{milliseconds, tenths};
+use super::health::{back, milliseconds, tenths};
 use crate::App;
 use crate::admin::record;
 
@@ -47,9 +46,4 @@ impl RecentCalls {
     pub fn errors(&self) -> u64 {
         self.errors.iter().sum()
     }
-}
-
-/// The time so much earlier.
-pub fn back(now: Timestamp, by: Duration) -> Timestamp {
-    Timestamp(now.micros().saturating_sub(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
 }
