@@ -1,7 +1,6 @@
 //! The settings of the gateway that apply to calls: the default layer of a call's `EffectivePolicy`.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use domain::resources::workflow::WorkflowFeatures;
@@ -62,8 +61,8 @@ pub struct Policy {
     pub unpriced_denied: bool,
     /// Whether budgeted calls are refused while the spending cannot be read.
     pub budgets_closed: bool,
-    /// Whether each call is logged at level info; can be changed while calls run.
-    pub log_requests: Arc<AtomicBool>,
+    /// Whether each call is logged at level info.
+    pub log_requests: bool,
 }
 
 /// Retries at a target that failed.
@@ -110,7 +109,7 @@ impl Default for Policy {
             guardrails: true,
             unpriced_denied: false,
             budgets_closed: false,
-            log_requests: Arc::default(),
+            log_requests: false,
         }
     }
 }
@@ -126,11 +125,6 @@ impl Policy {
             guardrails: self.guardrails,
             fallback: self.fallback.mode != FallbackMode::Off,
         }
-    }
-
-    /// Whether calls are written to the journal.
-    pub fn keeps_journal(&self) -> bool {
-        self.accounting || self.audit.enabled
     }
 }
 

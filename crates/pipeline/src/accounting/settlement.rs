@@ -1,7 +1,6 @@
 //! Settlement of a call: missing usage is counted, everything is priced, and the receipt is journaled.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
 use domain::money::Cost;
@@ -105,7 +104,7 @@ impl Settlement {
             duration_us = receipt.duration_us,
             "call settled"
         );
-        if gateway.policy.log_requests.load(Ordering::Relaxed) {
+        if gateway.policy.log_requests {
             request_log::write(&receipt);
         }
         gateway.console.settled(&receipt);

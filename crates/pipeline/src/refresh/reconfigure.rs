@@ -43,10 +43,10 @@ impl Refresher {
         snapshot.document_errors.replace_kinds(&[AuthKey::KIND], in_keys);
         snapshot.document_errors.replace_kinds(RouteSections::KINDS, in_routes);
         snapshot.document_errors.replace_kinds(BudgetSections::KINDS, in_budgets);
-        let issuers = &self.fixed().token_issuers;
-        if *issuers != before.token_issuers {
+        let fixed = self.fixed();
+        if fixed.token_issuers != before.token_issuers {
             // Tokens that were verified before are verified again: their issuer may be gone or have other rules.
-            snapshot.identities.token_issuers = Arc::new(TokenIssuers::new(issuers.clone()));
+            snapshot.identities.token_issuers = Arc::new(TokenIssuers::new(fixed.token_issuers.clone()));
         }
         self.publish(Snapshot { routes, guardrails, workflows, keys, master, ..snapshot });
         Ok(())

@@ -122,7 +122,8 @@ fn features(app: &App) -> BTreeMap<&'static str, Feature> {
         ("usage", config.usage_enabled, "USAGE_ENABLED=true"),
     ];
     let switched = switches.into_iter().map(|(name, enabled, setting)| {
-        let reason = (!enabled).then(|| format!("Set {setting}, and reload the settings or restart the gateway."));
+        let reason =
+            (!enabled).then(|| format!("Set {setting}, and reload the settings or restart the gateway."));
         (name, Feature { enabled, available: true, reason })
     });
     let gated = [

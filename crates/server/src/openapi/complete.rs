@@ -60,7 +60,8 @@ fn describe(operation: &mut Value) {
 
 /// Adds the constraints of parameters, and the schema of a body that its handler declares as any JSON.
 fn constrain_request(operation: &mut Value, path: &str) {
-    for parameter in operation["parameters"].as_array_mut().into_iter().flatten() {
+    let parameters = operation.get_mut("parameters").and_then(Value::as_array_mut);
+    for parameter in parameters.into_iter().flatten() {
         parameters::constrain(parameter, path);
     }
     if let Some(content) = operation.pointer_mut("/requestBody/content/application~1json")

@@ -80,7 +80,8 @@ fn choices(name: &str, description: &str) -> Option<Value> {
     if !WITH_CHOICES.contains(&name) {
         return None;
     }
-    let list = description.split([';', '.']).next().unwrap_or_default();
+    let list = without_remarks(description);
+    let list = list.split([';', '.']).next().unwrap_or_default();
     let list = list.strip_prefix("Only ").unwrap_or(list).replace(" or ", ", ");
     let mut values = Vec::new();
     let mut default = None;
@@ -90,7 +91,7 @@ fn choices(name: &str, description: &str) -> Option<Value> {
         if !is_value {
             return None;
         }
-        if item.contains("(default") {
+        if item.ends_with(DEFAULT) {
             default = Some(word.to_owned());
         }
         values.push(word.to_owned());
@@ -100,6 +101,24 @@ fn choices(name: &str, description: &str) -> Option<Value> {
         constraints["default"] = default.into();
     }
     Some(constraints)
+}
+
+/// Stands for the remark that a value is the default.
+const DEFAULT: char = '*';
+
+/// A description without what is in parentheses.
+fn without_remarks(description: &str) -> String {
+    let mut text = String::new();
+    let mut rest = description;
+    while let Some((before, remark)) = rest.split_once('(') {
+        let (remark, after) = remark.split_once(')').unwrap_or((remark, ""));
+        text.push_str(before);
+        if remark.starts_with("default") {
+            text.push(DEFAULT);
+        }
+        rest = after;
+    }
+    text + rest
 }
 
 #[cfg(test)]

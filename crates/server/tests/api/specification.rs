@@ -225,6 +225,7 @@ async fn reports_are_of_thirty_days_unless_asked() {
                 id: id.to_owned(),
                 at,
                 user_path: "/".to_owned(),
+                auth_method: "master_key".to_owned(),
                 status: 200,
                 ..Receipt::default()
             };

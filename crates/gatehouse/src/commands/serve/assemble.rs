@@ -3,7 +3,6 @@
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -403,7 +402,7 @@ pub fn policy(settings: &Settings) -> Policy {
         },
         unpriced_denied: settings.spending.unpriced_policy == UnpricedPolicy::Deny,
         budgets_closed: settings.spending.budgets_fail == FailMode::Closed,
-        log_requests: Arc::new(AtomicBool::new(settings.log.requests)),
+        log_requests: settings.log.requests,
         ..Policy::default()
     }
 }

@@ -110,8 +110,10 @@ async fn with_receiver(gateway: Arc<Gateway>, task: impl Future<Output = ()>) {
 async fn pause(time: Duration, settings: &mut Changing) {
     tokio::select! {
         () = tokio::time::sleep(time) => {}
-        // Without a sender, the process ends.
-        _ = settings.changed() => {}
+        changed = settings.changed() => if changed.is_err() {
+            // The process ends.
+            std::future::pending::<()>().await;
+        }
     }
 }
 

@@ -1,9 +1,10 @@
 //! Tests of `/admin/api/v1/settings`.
 
 use http::Method;
+use pipeline::policy::Policy;
 use serde_json::{Value, json};
 
-use crate::app::{self, TestApp};
+use crate::app::{self, TestApp, TestSettings};
 
 const PATH: &str = "/admin/api/v1/settings";
 
@@ -116,6 +117,45 @@ async fn concurrent_changes_of_replicas_are_all_stored() {
         let third = change(&app, json!({"proxy.http": "http://proxy:1"})).await;
         let found = (&setting(&third, "log.level")["value"], &setting(&third, "cache.ttl")["value"]);
         assert_eq!(found, (&json!("debug"), &json!("60")));
+    })
+    .await;
+}
+
+/// A reload replaces the settings of calls and of the server; the next request has the new ones.
+#[tokio::test]
+async fn replaced_settings_are_in_force_for_the_next_request() {
+    app::each_with(TestSettings::default, async |app| {
+        let change = |edit: fn(&mut Policy)| {
+            let mut policy = Policy::clone(&app.gateway.policy);
+            edit(&mut policy);
+            app.gateway.policy.replace(policy).unwrap();
+        };
+        let chat = async || app.chat("openai/text").send().await.status;
+        let audit = "/admin/api/v1/audit/log";
+        assert_eq!((chat().await, app.get(audit).send().await.status), (200, 503));
+        change(|policy| policy.audit.enabled = true);
+        assert_eq!((chat().await, app.get(audit).send().await.status), (200, 200));
+        app.receipts(2).await;
+        let found = app.get(audit).send().await.expect_status(200).json();
+        assert_eq!(found["total"], 1, "the call before the change is not audited");
+
+        change(|policy| policy.body_limit = 16);
+        assert_eq!(chat().await, 413);
+        change(|policy| {
+            policy.body_limit = 1 << 20;
+            policy.models_enabled_by_default = false;
+        });
+        assert_ne!(chat().await, 200);
+        change(|policy| policy.models_enabled_by_default = true);
+        change(|policy| policy.accounting = false);
+        assert_eq!(chat().await, 200);
+
+        assert_eq!(app.get("/p/openai/v1/models").send().await.status, 200);
+        change(|policy| policy.passthrough.enabled = false);
+        assert_eq!(app.get("/p/openai/v1/models").send().await.status, 404);
+        change(|policy| policy.cache.enabled = true);
+        let cache = app.get("/admin/api/v1/cache/overview").send().await.status;
+        assert_eq!(cache, 200);
     })
     .await;
 }

@@ -21,15 +21,13 @@ pub struct LiveParts {
 }
 
 impl LiveParts {
-    /// Applies the settings that have changed; `has_changed` tells whether a setting of a section has.
+    /// Applies the settings whose names are in `changed`.
     pub fn apply(&self, settings: &Settings, changed: &[&str]) -> Result<(), String> {
-        let in_section =
-            |names: &[&str]| changed.iter().any(|path| names.iter().any(|name| path.starts_with(name)));
         if !changed.is_empty() {
             self.gateway.policy.replace(policy(settings, &self.gateway.policy)).map_err(exhausted)?;
             self.config.replace(config(settings, &self.config)).map_err(exhausted)?;
         }
-        if in_section(&["webhooks."]) {
+        if changed.iter().any(|path| path.starts_with("webhooks.")) {
             let receiver = assemble::webhook_receiver(settings);
             self.gateway.webhook_events.set_receiver(receiver).map_err(exhausted)?;
         }
