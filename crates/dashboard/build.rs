@@ -1,7 +1,5 @@
 //! Lists the files of `dashboard/dist` in a table that `src/lib.rs` includes. Without that folder, the table is empty.
 
-#![expect(clippy::print_stdout, reason = "Cargo reads instructions from the output of a build script")]
-
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hasher as _};
 use std::io;

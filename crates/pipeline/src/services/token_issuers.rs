@@ -58,9 +58,9 @@ impl Default for TokenIssuers {
 impl TokenIssuers {
     pub fn new(issuers: Vec<TokenIssuer>) -> Self {
         let state = |rules| IssuerState { rules, keys: ArcSwap::default(), fetched: Default::default() };
-        let verified = moka::sync::Cache::builder()
+        let verified = moka::sync::Cache::<Box<str>, (u64, Arc<TokenFacts>)>::builder()
             .max_capacity(MOST_BYTES)
-            .weigher(|token: &Box<str>, _| u32::try_from(token.len() + FACTS_BYTES).unwrap_or(u32::MAX))
+            .weigher(|token, _| u32::try_from(token.len() + FACTS_BYTES).unwrap_or(u32::MAX))
             .build_with_hasher(foldhash::fast::RandomState::default());
         Self { issuers: issuers.into_iter().map(state).collect(), verified, generation: AtomicU64::new(0) }
     }
