@@ -152,7 +152,7 @@ def test_sighup_reloads_what_can_change_and_names_the_rest(start_gateway, upstre
     gateway = start_gateway(GATEWAY_MASTER_KEY=None)
     old_key = (gateway.directory / "data" / "master.key").read_text().strip()
     new_key = "gm_a-new-master-key-0123456789"
-    (gateway.directory / ".env").write_text(f"GATEWAY_MASTER_KEY={new_key}\nBODY_SIZE_LIMIT=1M\nLOG_REQUESTS=true\n")
+    (gateway.directory / ".env").write_text(f"GATEWAY_MASTER_KEY={new_key}\nMAX_CONNECTIONS=99\nBODY_SIZE_LIMIT=1M\nLOG_REQUESTS=true\n")
     (gateway.directory / "gatehouse.yaml").write_text(
         f"providers:\n  lab:\n    type: openai_compatible\n    base_url: {upstream.url}\n    models: [text]\n"
     )
@@ -160,7 +160,7 @@ def test_sighup_reloads_what_can_change_and_names_the_rest(start_gateway, upstre
     body = {"model": "demo-chat", "stream": True, "messages": [{"role": "user", "content": "x"}]}
     with stream.stream("POST", "/v1/chat/completions", json=body, headers=rig.bearer(old_key)) as running:
         log = reload(gateway, "configuration reloaded")
-        assert "restart required" in log and "server.body_size_limit" in log and new_key not in log
+        assert "restart required" in log and "server.max_connections" in log and new_key not in log
         assert running.read().endswith(b"data: [DONE]\n\n"), "a running call finishes"
     assert gateway.http.get("/v1/models", headers=rig.bearer(old_key)).status_code == 401
     models = gateway.http.get("/v1/models", headers=rig.bearer(new_key)).json()
@@ -170,6 +170,9 @@ def test_sighup_reloads_what_can_change_and_names_the_rest(start_gateway, upstre
     )
     assert answer.status_code == 200, answer.text
     rig.eventually(lambda: "provider=\"lab\"" in gateway.log(), what="the request log")
+    large = {"model": "lab/text", "messages": [{"role": "user", "content": "x" * (1 << 20)}]}
+    refused = gateway.http.post("/v1/chat/completions", headers=rig.bearer(new_key), json=large)
+    assert refused.status_code == 413, "the new limit is in force"
 
     (gateway.directory / "gatehouse.yaml").write_text("providers:\n  lab:\n    typ: openai\n")
     log = reload(gateway, "configuration not reloaded")
