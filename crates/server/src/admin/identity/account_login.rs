@@ -48,7 +48,7 @@ async fn log_in(app: &App, provider: &OidcProvider, account: &Account) -> Result
     let known = linked.or_else(|| users.iter().find(|stored| stored.value.email == account.email));
     let mut user = match known {
         Some(known) => known.value.clone(),
-        None => new_user(app, new_id(app, provider, account, &users), account),
+        None => new_user(new_id(app, provider, account, &users), account),
     };
     if !user.active {
         return Err(refused(&provider.name, "the user is not active").into());
@@ -92,7 +92,7 @@ fn new_id(app: &App, provider: &OidcProvider, account: &Account, users: &[Stored
     }
 }
 
-fn new_user(app: &App, id: String, account: &Account) -> User {
+fn new_user(id: String, account: &Account) -> User {
     User {
         id,
         email: account.email.clone(),
