@@ -26,7 +26,7 @@ const SECTIONS: [(&str, usize); 23] = [
     ("7 Errors", 8),
     ("8 Limits", 6),
     ("9 Versions", 3),
-    ("Deviations", 3),
+    ("Deviations", 4),
 ];
 
 /// The cells of the table rows below a heading, without the head of the table.
