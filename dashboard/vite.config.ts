@@ -1,7 +1,7 @@
 import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
-import { fonts } from "./build/fonts";
+import { fonts } from "./build/fonts.ts";
 
 const gateway = process.env.GATEHOUSE_URL ?? "http://127.0.0.1:8080";
 

@@ -12,8 +12,8 @@ const LATIN = range(0x20, 0x7e) + range(0xa0, 0xff) + "–—‘’‚“”„�
 const ASCII = range(0x20, 0x7e) + "–—…·•";
 
 const FONTS = [
-  { name: "inter", file: "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2", text: LATIN, max: 600 },
-  { name: "jetbrains-mono", file: "@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2", text: ASCII, max: 500 },
+  { name: "inter", file: "@fontsource-variable/inter/files/inter-latin-wght-normal.woff2", text: LATIN, max: 600, ligatures: true },
+  { name: "jetbrains-mono", file: "@fontsource-variable/jetbrains-mono/files/jetbrains-mono-latin-wght-normal.woff2", text: ASCII, max: 500, ligatures: false },
 ];
 
 async function cut(directory: string, font: (typeof FONTS)[number]) {
@@ -23,6 +23,7 @@ async function cut(directory: string, font: (typeof FONTS)[number]) {
   if (present && present.mtimeMs > statSync(source).mtimeMs && present.mtimeMs > statSync(new URL("../package-lock.json", import.meta.url)).mtimeMs) return;
   const bytes = await subsetFont(readFileSync(source), font.text, {
     targetFormat: "woff2",
+    noLayoutClosure: !font.ligatures,
     variationAxes: { wght: { min: 400, max: font.max, default: 400 } },
   });
   writeFileSync(target, bytes);

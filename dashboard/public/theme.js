@@ -3,7 +3,7 @@
   var stored = null;
   try {
     stored = localStorage.getItem("gatehouse.theme");
-  } catch (_) {
+  } catch {
     // Storage is blocked: the system decides.
   }
   var dark = stored ? stored === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

@@ -1,5 +1,5 @@
-import { Navigate, Outlet, useLocation } from "@tanstack/react-router";
-import { lazy, Suspense } from "react";
+import { Outlet, useRouter } from "@tanstack/react-router";
+import { lazy, Suspense, useEffect } from "react";
 import { ErrorNote } from "@/components/EmptyState";
 import { Toaster } from "@/components/Toast";
 import { useZone } from "@/format";
@@ -11,10 +11,19 @@ import { toggleTheme } from "./theme";
 
 const Palette = lazy(() => import("./Palette"));
 
+/** Leads to the sign-in page, which leads back. */
+function ToSignIn() {
+  const router = useRouter();
+  useEffect(() => {
+    const { href, pathname } = router.latestLocation;
+    if (pathname !== "/sign-in") void router.navigate({ to: "/sign-in", search: href === "/" ? {} : { next: href }, replace: true });
+  }, [router]);
+  return null;
+}
+
 /** Sidebar, page and overlays for whoever is signed in; leads others to the sign-in page and back. */
 export function Shell() {
   const session = useSessionQuery();
-  const { href } = useLocation();
   const paletteOpen = usePaletteOpen();
   const zone = useZone();
   useShortcut("mod+k", openPalette);
@@ -22,7 +31,7 @@ export function Shell() {
 
   if (session.isPending) return null;
   if (session.error) return <main className="grid min-h-dvh place-items-center"><ErrorNote error={session.error} title="The gateway did not answer" onRetry={() => void session.refetch()} /></main>;
-  if (!session.data) return <Navigate to="/sign-in" search={href === "/" ? {} : { next: href }} replace />;
+  if (!session.data) return <ToSignIn />;
   return (
     <SessionProvider session={session.data}>
       <a href="#main" className="absolute -top-12 left-2 z-99 rounded-md border border-line-strong bg-surface px-3 py-2 focus:top-2">

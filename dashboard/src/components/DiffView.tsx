@@ -27,8 +27,10 @@ function middle(x: string[], y: string[]): DiffLine[] {
   let i = 0;
   let j = 0;
   while (i < x.length && j < y.length) {
-    if (x[i] === y[j]) out.push({ kind: "same", text: x[i++]! }), j++;
-    else if (table[i + 1]![j]! >= table[i]![j + 1]!) out.push(removed(x[i++]!));
+    if (x[i] === y[j]) {
+      out.push({ kind: "same", text: x[i++]! });
+      j++;
+    } else if (table[i + 1]![j]! >= table[i]![j + 1]!) out.push(removed(x[i++]!));
     else out.push(added(y[j++]!));
   }
   return [...out, ...x.slice(i).map(removed), ...y.slice(j).map(added)];

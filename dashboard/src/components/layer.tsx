@@ -1,12 +1,6 @@
-import { createContext, useContext, useEffect, useRef, useState, useSyncExternalStore, type ReactNode } from "react";
+import { useEffect, useRef, useSyncExternalStore, type ReactNode } from "react";
 import { cx } from "./cx";
-
-const HostContext = createContext<HTMLElement | null>(null);
-
-/** Where menus, popovers and tooltips are put: into the open dialog around them, else into the body. */
-export function usePortalHost(): HTMLElement | undefined {
-  return useContext(HostContext) ?? undefined;
-}
+import { floatingOpen } from "./floating";
 
 let stack: HTMLElement[] = [];
 const listeners = new Set<() => void>();
@@ -31,13 +25,11 @@ type LayerProps = { onClose: () => void; label?: string; labelledBy?: string; cl
 /** A native dialog: traps and returns focus, closes on Esc and on a click outside. Mount it to open it. */
 export function Layer({ onClose, label, labelledBy, className, modal = true, children }: LayerProps) {
   const element = useRef<HTMLDialogElement>(null);
-  const [host, setHost] = useState<HTMLElement | null>(null);
 
   useEffect(() => {
     const dialog = element.current;
     if (!dialog) return;
     const before = document.activeElement;
-    setHost(dialog);
     if (modal) {
       dialog.showModal();
       setStack([...stack, dialog]);
@@ -54,7 +46,7 @@ export function Layer({ onClose, label, labelledBy, className, modal = true, chi
   useEffect(() => {
     if (modal) return;
     const onKey = (event: KeyboardEvent) => {
-      if (event.key === "Escape" && !layerOpen() && !event.defaultPrevented) onClose();
+      if (event.key === "Escape" && !layerOpen() && !floatingOpen() && !event.defaultPrevented) onClose();
     };
     document.addEventListener("keydown", onKey);
     return () => document.removeEventListener("keydown", onKey);
@@ -74,7 +66,7 @@ export function Layer({ onClose, label, labelledBy, className, modal = true, chi
         if (modal && event.target === element.current && outside(event.clientX, event.clientY, element.current)) onClose();
       }}
     >
-      <HostContext value={modal ? host : null}>{children}</HostContext>
+      {children}
     </dialog>
   );
 }

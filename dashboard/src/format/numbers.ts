@@ -77,7 +77,10 @@ export function bytes(value: number | null | undefined): string {
   const units = ["B", "KB", "MB", "GB", "TB"];
   let size = value;
   let unit = 0;
-  while (size >= 1000 && unit < units.length - 1) (size /= 1000), unit++;
+  while (size >= 1000 && unit < units.length - 1) {
+    size /= 1000;
+    unit++;
+  }
   return `${size >= 100 || unit === 0 ? Math.round(size) : size.toFixed(1)} ${units[unit]}`;
 }
 

@@ -143,9 +143,10 @@ export function SchemaFields({ schema, root, value, onChange, errors, path, hide
   const shape = chosen?.schema ?? schema;
   const names = Object.keys(shape.properties ?? {}).filter((name) => name !== union?.name && !hide.includes(name));
   const set = (name: string, next: Json | undefined) => {
-    const { [name]: _, ...rest } = value;
-    const fixed: JsonObject = union && chosen ? { [union.name]: chosen.value } : {};
-    onChange(next === undefined ? { ...fixed, ...rest } : { ...fixed, ...rest, [name]: next });
+    const rest: JsonObject = { ...(union && chosen && { [union.name]: chosen.value }), ...value };
+    if (next === undefined) delete rest[name];
+    else rest[name] = next;
+    onChange(rest);
   };
   return (
     <div className="space-y-4">

@@ -34,8 +34,7 @@ export function resolve(schema: JsonSchema, root: JsonSchema): JsonSchema {
     const name = found.$ref.split("/").pop() ?? "";
     const target = root.$defs?.[name] ?? root.definitions?.[name];
     if (!target) break;
-    const { $ref: _, ...own } = found;
-    found = { ...target, ...own };
+    found = { ...target, ...found, $ref: target.$ref };
   }
   if (found.allOf) found = Object.assign({}, found, ...found.allOf.map((part) => resolve(part, root)), { allOf: undefined });
   const choices = (found.oneOf ?? found.anyOf)?.filter((choice) => choice.type !== "null");

@@ -1,5 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { Navigate, useSearch } from "@tanstack/react-router";
+import { useRouter, useSearch } from "@tanstack/react-router";
 import { Building2 } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ADMIN } from "@/api/client";
@@ -16,17 +16,26 @@ import { Arches } from "./Arches";
 type Way = "email" | "key";
 
 /** Only addresses of this dashboard; anything else leads to the overview. */
-const safeNext = (next: string | undefined) => (next?.startsWith("/") && !next.startsWith("//") && !next.startsWith("/sign-in") ? next : "/");
+function target(next: string | undefined) {
+  if (!next?.startsWith("/") || next.startsWith("//") || next.startsWith("/sign-in")) return { to: "/", search: {} };
+  const { pathname, searchParams } = new URL(next, location.origin);
+  return { to: pathname, search: Object.fromEntries(searchParams) };
+}
 
 /** Sign in by OpenID Connect, by email, or with a gateway key. */
 export default function SignInPage() {
   const { next } = useSearch({ strict: false }) as { next?: string };
   const session = useSessionQuery();
   const email = useQuery({ queryKey: ["email-login"], queryFn: emailLoginConfigured, staleTime: Infinity, enabled: session.data === null });
+  const router = useRouter();
+  const signedIn = Boolean(session.data);
   useEffect(() => {
     document.title = "Sign in · Gatehouse";
   }, []);
-  if (session.data) return <Navigate to={safeNext(next)} replace />;
+  useEffect(() => {
+    if (signedIn) void router.navigate({ ...target(next), replace: true });
+  }, [signedIn, router, next]);
+  if (signedIn) return null;
   return (
     <main className="grid min-h-dvh grid-cols-2 phone:grid-cols-1">
       <div className="grid place-items-center px-6 py-8">
