@@ -56,7 +56,8 @@ pub struct IdentityFeature {
 /// Get the edition, features and limits of this gateway, and the caller. Without a credential, or with a session that has
 /// ended, only what the sign-in page needs: the edition, the version and how users log in.
 #[utoipa::path(get, path = "/admin/api/v1/dashboard/config", operation_id = "dashboard_config", tag = "dashboard",
-    responses((status = 200, description = "The configuration", body = DashboardConfig), (status = 401, description = "Unauthorized")))]
+    responses((status = 200, description = "The configuration", body = DashboardConfig), (status = 400, description = "Invalid request"),
+        (status = 401, description = "A credential was sent and is not valid"), (status = 403, description = "The caller's tenant is suspended")))]
 pub async fn config(
     State(app): State<Arc<App>>,
     OptionalCaller(caller): OptionalCaller,
