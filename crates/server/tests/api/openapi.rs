@@ -176,17 +176,24 @@ fn the_copy_of_the_dashboard_is_current() {
     );
 }
 
-/// Leaves out what has no influence on the client: examples, and error responses, which all have one schema.
+/// Leaves out what has no influence on the client: examples, descriptions of operations, and error responses, which all have
+/// one schema.
 fn reduce_to_types(document: &mut Value) {
     let items = document["paths"].as_object_mut().unwrap().values_mut();
     for operation in items.flat_map(|item| item.as_object_mut().unwrap().values_mut()) {
-        if let Some(responses) = operation["responses"].as_object_mut() {
-            responses.retain(|status, _| status.starts_with(['1', '2', '3']));
-        }
         operation.as_object_mut().unwrap().shift_remove("description");
-        if let Some(content) = operation.pointer_mut("/requestBody/content/application~1json") {
-            content.as_object_mut().unwrap().shift_remove("example");
+        if let Some(body) = operation.get_mut("requestBody") {
+            remove_example(body);
         }
+        let responses = operation["responses"].as_object_mut().unwrap();
+        responses.retain(|status, _| status.starts_with(['1', '2', '3']));
+        responses.values_mut().for_each(remove_example);
+    }
+}
+
+fn remove_example(body: &mut Value) {
+    if let Some(content) = body.pointer_mut("/content/application~1json") {
+        content.as_object_mut().unwrap().shift_remove("example");
     }
 }
 
