@@ -5,7 +5,7 @@ use std::hash::{DefaultHasher, Hasher as _};
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// Where Vite puts files whose names contain a hash of their content.
+/// Folder of the files whose names contain a hash of their content; Vite puts them there.
 const HASHED: &str = "assets/";
 
 #[expect(

@@ -6,9 +6,9 @@ use std::io::Read as _;
 use crate::accept_encoding::{Encoding, choose};
 
 const INDEX: &str = "index.html";
-/// Where a missing file is an error: all other unknown paths are views of the application.
+/// Folder in which an unknown path is a missing file; all other unknown paths are views of the application.
 const ASSETS: &str = "assets/";
-/// The path that the files of the build refer to.
+/// The beginning of links in the page, as Vite writes them for its base `/admin/dashboard/`.
 const BUILT_FOR: &str = "=\"/admin/dashboard/";
 
 /// A file, in the encodings that the build made. Files that compress well are there in `brotli` and `gzip` only.
