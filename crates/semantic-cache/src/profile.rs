@@ -1,8 +1,10 @@
 //! Profile of a text: the facts that two texts must agree on to share an answer.
 
 mod reader;
+mod sentence;
 
 use crate::lexicon::QuestionKind;
+use sentence::Sentence;
 
 /// One word with a meaning of its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +76,11 @@ pub struct TextProfile {
     pub(crate) quoted: Vec<String>,
     pub(crate) words: Vec<ContentWord>,
     pub(crate) negations: usize,
+    /// The first question.
     pub(crate) question: Option<QuestionKind>,
+    /// All questions, each kind once.
+    pub(crate) questions: Vec<QuestionKind>,
+    pub(crate) sentence: Sentence,
     pub(crate) grammar: Grammar,
     /// All neighbouring words written as one, for compounds such as "sign up".
     pub(crate) compounds: Vec<String>,

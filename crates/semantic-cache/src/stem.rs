@@ -5,6 +5,9 @@ pub fn stem(word: &str) -> String {
     if word.len() < 4 || !word.is_ascii() {
         return word.to_owned();
     }
+    if UNINFLECTED.contains(&word) {
+        return word.to_owned();
+    }
     let mut stem = strip_plural(word);
     for ending in ["ing", "ed", "est", "er", "ly"] {
         if let Some(rest) = stem.strip_suffix(ending)
@@ -61,6 +64,41 @@ const COMPARABLE: [&str; 56] = [
     "poor", "light", "heavi", "easi", "happi", "healthi", "busi", "earli", "late", "lat", "near", "close",
     "clos", "deep", "wide", "wid", "safe", "saf", "smart", "clean", "dark", "bright", "thick", "thin",
     "loud", "quiet", "simpl", "simple", "nice", "nic",
+];
+
+/// Words that mean something else than their base form: "bored" and "boring", "glass" and "glasses".
+const UNINFLECTED: [&str; 31] = [
+    "amusing",
+    "annoying",
+    "boring",
+    "confusing",
+    "depressing",
+    "disappointing",
+    "disgusting",
+    "embarrassing",
+    "exciting",
+    "exhausting",
+    "fascinating",
+    "frightening",
+    "frustrating",
+    "inspiring",
+    "interesting",
+    "relaxing",
+    "satisfying",
+    "scaring",
+    "shocking",
+    "surprising",
+    "terrifying",
+    "tiring",
+    "worrying",
+    "arms",
+    "customs",
+    "glasses",
+    "goods",
+    "news",
+    "pants",
+    "savings",
+    "spectacles",
 ];
 
 /// "running" is "runn" without its ending: the doubled consonant goes too.

@@ -16,6 +16,8 @@ use crate::profile::TextProfile;
 pub enum Veto {
     Number,
     Unit,
+    /// All or some, only.
+    Quantity,
     /// A name, an identifier, an address.
     Name,
     /// Texts between quotation marks.
@@ -41,6 +43,7 @@ impl Veto {
         match self {
             Self::Number => "number",
             Self::Unit => "unit",
+            Self::Quantity => "quantity",
             Self::Name => "name",
             Self::Quotation => "quotation",
             Self::Symbol => "symbol",
@@ -62,10 +65,11 @@ pub fn check(a: &TextProfile, b: &TextProfile) -> Result<(), Veto> {
     is_vetoed(a.symbols != b.symbols, Veto::Symbol)?;
     is_vetoed(!a.quoted.is_empty() && !b.quoted.is_empty() && a.quoted != b.quoted, Veto::Quotation)?;
     is_vetoed(a.negations != b.negations, Veto::Negation)?;
+    is_vetoed(a.sentence.differs_in_quantity(&b.sentence), Veto::Quantity)?;
     content::check(a, b)?;
-    is_vetoed(!compatible_questions(a, b), Veto::Question)?;
+    is_vetoed(!compatible_questions(a, b) || ask_for_different_parts(a, b), Veto::Question)?;
     is_vetoed(direction::is_reversed(a, b), Veto::Direction)?;
-    is_vetoed(differ_in_person(a, b), Veto::Person)?;
+    is_vetoed(differ_in_person(a, b) || a.sentence.exchanges_persons(&b.sentence), Veto::Person)?;
     is_vetoed(differ_in_tense(a, b), Veto::Tense)
 }
 
@@ -105,6 +109,17 @@ fn compatible_questions(a: &TextProfile, b: &TextProfile) -> bool {
         (What, When) | (When, What) => both_have(&WHEN_OR_WHAT),
         _ => false,
     }
+}
+
+/// Whether each of two texts asks something that the other does not: "what is it and when is it due", "what is it and
+/// where is it". Words that also introduce relative clauses count only if both texts have one of their own.
+fn ask_for_different_parts(a: &TextProfile, b: &TextProfile) -> bool {
+    use QuestionKind::{How, HowMany, When, Where, Who, Why};
+    let has_own = |of: &TextProfile, other: &TextProfile| {
+        let is_part = |kind: &&QuestionKind| matches!(kind, How | HowMany | When | Where | Who | Why);
+        of.questions.iter().filter(is_part).any(|kind| !other.questions.contains(kind))
+    };
+    a.question == b.question && has_own(a, b) && has_own(b, a)
 }
 
 fn differ_in_person(a: &TextProfile, b: &TextProfile) -> bool {

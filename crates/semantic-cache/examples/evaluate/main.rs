@@ -1,8 +1,9 @@
-//! Measures the semantic cache on labelled pairs: `evaluate PAIRS.tsv VECTORS.tsv [ENTRIES.tsv]`.
+//! Measures the semantic cache on labelled pairs: `evaluate PAIRS.tsv VECTORS.tsv [ENTRIES.tsv UNANSWERED.tsv]`.
 //!
-//! PAIRS has the columns label, class, text_a, text_b. VECTORS and ENTRIES have a text and its embedding in each line,
+//! PAIRS has the columns label, class, text_a, text_b. The other files have a text and its embedding in each line,
 //! separated by a tab, the components by spaces. Prints hits and false hits over thresholds, with and without the veto;
 //! then, if ENTRIES are given, the retrieval curve: one question against all entries and all other questions.
+//! UNANSWERED are questions for which no entry is right. Fails if false hits at the default threshold exceed the bounds.
 
 #![allow(clippy::print_stdout, reason = "a command line program")]
 
@@ -18,6 +19,10 @@ use semantic_cache::veto;
 /// Default of `SEMANTIC_CACHE_THRESHOLD`.
 const DEFAULT_THRESHOLD: f32 = 0.95;
 
+/// Bounds at the default threshold, in percent: near misses that are served, and the share of them among all hits.
+const MOST_FALSE: f64 = 1.0;
+const MOST_FALSE_SHARE: f64 = 5.0;
+
 /// One labelled pair with its measured similarity.
 pub struct Pair {
     pub is_duplicate: bool,
@@ -32,19 +37,36 @@ pub type Vectors = BTreeMap<String, Vec<f32>>;
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let [pairs, vectors, entries @ ..] = &arguments[..] else {
-        return Err("usage: evaluate PAIRS.tsv VECTORS.tsv [ENTRIES.tsv]".into());
+        return Err("usage: evaluate PAIRS.tsv VECTORS.tsv [ENTRIES.tsv UNANSWERED.tsv]".into());
     };
     let vectors = read_vectors(vectors)?;
     let pairs = read_pairs(pairs, &vectors)?;
     let is_held_out = |pair: &&Pair| checksum(&pair.texts[0]) % 2 == 1;
     let (held_out, tuned): (Vec<&Pair>, Vec<&Pair>) = pairs.iter().partition(is_held_out);
-    print_curve("all pairs", &pairs.iter().collect::<Vec<_>>());
+    let all: Vec<&Pair> = pairs.iter().collect();
+    print_curve("all pairs", &all);
     print_curve("tuned half", &tuned);
     print_curve("held-out half", &held_out);
     print_classes(&pairs);
     print_failures(&tuned);
-    if let Some(entries) = entries.first() {
-        retrieval::print_curve(&pairs, &vectors, &read_vectors(entries)?);
+    if let [entries, unanswered] = entries {
+        retrieval::print_curve(&pairs, &vectors, &read_vectors(entries)?, &read_vectors(unanswered)?);
+    }
+    check_bounds(&all)
+}
+
+/// Fails if the bounds at the default threshold are not kept.
+fn check_bounds(pairs: &[&Pair]) -> Result<(), Box<dyn Error>> {
+    let is_served = |p: &&&Pair| p.score >= DEFAULT_THRESHOLD && p.veto.is_none();
+    let false_hits = pairs.iter().filter(is_served).filter(|p| !p.is_duplicate).count();
+    let false_share = percent(false_hits, pairs.iter().filter(is_served).count());
+    let false_hits = percent(false_hits, pairs.iter().filter(|p| !p.is_duplicate).count());
+    if false_hits > MOST_FALSE || false_share > MOST_FALSE_SHARE {
+        let bounds = format!("at most {MOST_FALSE} % and {MOST_FALSE_SHARE} % are allowed");
+        return Err(format!(
+            "{false_hits:.2} % of the near misses are served, {false_share:.1} % of all hits: {bounds}"
+        )
+        .into());
     }
     Ok(())
 }

@@ -1,5 +1,6 @@
 //! Reads a text into its profile: grammar, question frames, synonyms, then content words with their roles.
 
+use super::sentence::Sentence;
 use super::{ContentWord, Grammar, Role, TextProfile};
 use crate::lexicon::{LEXICON, Phrase, QuestionKind};
 use crate::tokens::{Token, TokenClass, join_numbers, normalise, tokenise};
@@ -23,6 +24,8 @@ pub fn read(text: &str) -> TextProfile {
         words: Vec::new(),
         negations: 0,
         question: None,
+        questions: Vec::new(),
+        sentence: Sentence::read(&tokens),
         grammar: grammar(&tokens),
         compounds: tokens.windows(2).map(|pair| format!("{}{}", pair[0].text, pair[1].text)).collect(),
     };
@@ -151,9 +154,12 @@ impl Reader<'_> {
         (is_longest && (at_start || !needs_start)).then_some((phrase, used))
     }
 
-    /// Records the first question of the text.
+    /// Records a question of the text.
     fn ask(&mut self, kind: QuestionKind) {
         self.profile.question.get_or_insert(kind);
+        if !self.profile.questions.contains(&kind) {
+            self.profile.questions.push(kind);
+        }
     }
 
     /// A sentence that starts with an auxiliary asks for yes or no.

@@ -15,6 +15,12 @@ pub fn check(a: &TextProfile, b: &TextProfile) -> Result<(), Veto> {
             return Err(Veto::Antonym);
         }
     }
+    // A light verb can be left out, and it cannot be replaced: "start running", "keep running".
+    let has_light_verb =
+        |words: &[&ContentWord]| words.iter().any(|word| LEXICON.is_light_verb(&word.concept));
+    if has_light_verb(&only_a) && has_light_verb(&only_b) {
+        return Err(Veto::Word);
+    }
     let missing = only_a.iter().chain(&only_b).filter(|word| !LEXICON.is_optional(&word.concept));
     missing.map(|word| class(word)).min().map_or(Ok(()), Err)
 }

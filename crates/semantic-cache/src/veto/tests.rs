@@ -57,6 +57,48 @@ fn numbers_agree() {
 }
 
 #[test]
+fn light_verbs_are_dropped_and_not_replaced() {
+    assert_all(
+        Err(Veto::Word),
+        &[
+            ("How do I start running?", "How do I keep running?"),
+            ("How do I sort a list in Python?", "How do I make a list in Python?"),
+            ("How do I allow cookies?", "How do I use cookies?"),
+            ("What is a function in Java?", "What is a method in Java?"),
+            ("Why do guys lie?", "Why do people lie?"),
+            ("Why am I so bored?", "Why am I so boring?"),
+            ("Where can I buy glasses?", "Where can I buy glass?"),
+        ],
+    );
+    assert_all(
+        Ok(()),
+        &[
+            ("How do I start to learn piano?", "How do I learn piano?"),
+            ("What type of oil is in a Civic?", "What sort of oil is in a Civic?"),
+        ],
+    );
+}
+
+#[test]
+fn quantities_and_parts_agree() {
+    assert_all(
+        Err(Veto::Quantity),
+        &[
+            ("Are all snakes venomous?", "Are some snakes venomous?"),
+            ("Can I only eat fruit?", "Can I eat fruit?"),
+        ],
+    );
+    assert_all(
+        Err(Veto::Question),
+        &[("What is the tax and when do I pay it?", "What is the tax and where do I pay it?")],
+    );
+    assert_all(
+        Err(Veto::Person),
+        &[("Does he love me?", "Do I love him?"), ("Should I call her?", "Should she call me?")],
+    );
+}
+
+#[test]
 fn units_names_and_words_agree() {
     assert_all(
         Err(Veto::Unit),

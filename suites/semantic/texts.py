@@ -1,12 +1,15 @@
-"""Prints distinct questions that fill a semantic cache: the crowd among which a search must find the right entry.
+"""Writes the texts that the suite embeds, as JSON strings, one in each line.
 
-Usage: entries.py COUNT > entries.txt
+Usage: texts.py pairs FILE... | entries COUNT | unanswered COUNT
 
-The questions come from templates, so that every one has many neighbours which differ in a single word. They are no
+`pairs` are the texts of files of pairs. `entries` are distinct questions that fill a semantic cache: the crowd among which
+a search must find the right entry. `unanswered` are questions that have no entry among them with the same meaning. The
+questions come from templates, so that every one has many neighbours which differ in a single word. They are no
 substitute for pairs.tsv: nobody asked them.
 """
 
 import itertools
+import json
 import random
 import sys
 
@@ -58,6 +61,10 @@ What is a {thing} in {language}?|Is {language} faster than {language2}?|How do I
 How many {unit} are {number} {unit2}?|Convert {number} {unit} to {unit2}.|What costs less than {number} dollars in {city}?
 Can I drive from {city} to {country} in {number} hours?""".replace("\n", "|").split("|")
 
+# Templates with another question that asks for the same.
+SYMMETRIC = ("How far", "nicer", "goes well", "How many {unit}", "Convert")
+MOST_ENTRIES = 100_000
+
 
 def fill(template, draw):
     """One question from a template; the second of two slots of a kind never equals the first."""
@@ -80,6 +87,37 @@ def entries(count):
             yield question
 
 
+def unanswered(count):
+    """Questions of the same templates that are not among the entries, without those that an entry may say in other words:
+    relations that hold in both directions, and conversions, which have two templates."""
+    known = set(entries(MOST_ENTRIES))
+    draw = random.Random(14)
+    templates = [template for template in TEMPLATES if template.count("{") > 1 and not any(part in template for part in SYMMETRIC)]
+    for template in itertools.cycle(templates):
+        if count == 0:
+            return
+        question = fill(template, draw)
+        if question not in known:
+            known.add(question)
+            count -= 1
+            yield question
+
+
+def texts_of_pairs(paths):
+    seen = {}
+    for path in paths:
+        with open(path, encoding="utf-8") as file:
+            for line in itertools.islice(file, 1, None):
+                seen.update(dict.fromkeys(line.rstrip("\n").split("\t")[2:]))
+    return seen
+
+
+def main(what, *arguments):
+    if what == "pairs":
+        return texts_of_pairs(arguments)
+    return {"entries": entries, "unanswered": unanswered}[what](int(arguments[0]))
+
+
 if __name__ == "__main__":
-    for line in entries(int(sys.argv[1])):
-        print(line)
+    for text in main(*sys.argv[1:]):
+        print(json.dumps(text))
