@@ -17,8 +17,11 @@ use rules::{ENCODED_TEXT, HIDDEN_TEXT, INVISIBLE_CHARACTERS, RULES};
 
 /// Invisible characters that a text may have without being suspicious, as emoji and some scripts do.
 const MOST_INVISIBLE: usize = 12;
-/// The share of a classifier's score that counts: the score is above one half for a tenth of harmless texts.
+/// The most that a classifier adds to the score.
 const CLASSIFIER_WEIGHT: f32 = 0.9;
+/// How steeply the evidence of a classifier grows with its probability. A fifth of the harmless texts that look like
+/// attacks have a probability above one half, and some have 0.95.
+const CLASSIFIER_STEEPNESS: i32 = 6;
 
 /// The sensitivity of the rules, which sets the score from which on a text counts as an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,9 +114,11 @@ impl InjectionRules {
 
 /// The score of rules together with that of a classifier, if there is one. Both are from 0 to 1.
 ///
-/// A classifier adds evidence and takes none away. Only the upper half of its score counts.
+/// A classifier adds evidence and takes none away. Only the upper half of its score counts, and little of it below 0.9,
+/// so that less certain texts need a rule as well.
 pub fn combine(rules: f32, classifier: Option<f32>) -> f32 {
-    let classifier = classifier.map_or(0.0, |score| ((score - 0.5) * 2.0).clamp(0.0, 1.0));
+    let classifier =
+        classifier.map_or(0.0, |score| ((score - 0.5) * 2.0).clamp(0.0, 1.0).powi(CLASSIFIER_STEEPNESS));
     1.0 - (1.0 - rules.clamp(0.0, 1.0)) * (1.0 - CLASSIFIER_WEIGHT * classifier)
 }
 

@@ -8,7 +8,7 @@ use crate::kind::PiiKind;
 /// The scheme of a URL.
 pub const URL_RULE: PiiRule = PiiRule::new(
     PiiKind::ConnectionString,
-    r"(?-u:\b)(?i:jdbc:)?(?i:postgres(?:ql)?|mysql2?|mariadb|mongodb|rediss?|valkeys?|amqps?|mssql|sqlserver|oracle|clickhouse|cockroachdb|couchdb|couchbases?|cassandra|neo4j|bolt|ldaps?|smtps?|ftps?|sftp|ssh|nats|kafka|snowflake|trino|db2|hive2?|elasticsearch|opensearch|influxdb|memcached?|mqtts?|https?|wss?)(?:\+[a-z0-9]{1,12}){0,2}://",
+    r"(?-u:\b)(?i:jdbc:)?(?i:postgres(?:ql)?|mysql2?|mariadb|mongodb|rediss?|valkeys?|amqps?|mssql|sqlserver|oracle|clickhouse|cockroachdb|couchdb|couchbases?|cassandra|neo4j|bolt|ldaps?|smtps?|ftps?|sftp|ssh|nats|kafka|snowflake|trino|db2|hive2?|elasticsearch|opensearch|influxdb|memcached?|mqtts?|https?|wss?)(?:\+[a-z0-9_]{1,12}){0,2}://",
     check_url,
 );
 
@@ -20,8 +20,16 @@ pub const PAIRS_RULE: PiiRule = PiiRule::new(
 );
 
 const LONGEST: usize = 2048;
-const SECRET_KEYS: [&str; 6] =
-    ["password", "pwd", "accountkey", "sharedaccesskey", "sharedaccesssignature", "sharedsecretvalue"];
+const SECRET_KEYS: [&str; 8] = [
+    "password",
+    "passwd",
+    "pass",
+    "pwd",
+    "accountkey",
+    "sharedaccesskey",
+    "sharedaccesssignature",
+    "sharedsecretvalue",
+];
 
 fn check_url(found: &Occurrence<'_>) -> Verdict {
     let rest = found.rest();
@@ -39,7 +47,8 @@ fn check_url(found: &Occurrence<'_>) -> Verdict {
         return Verdict::NeedsMore;
     }
     let text = rest[..length].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
-    let (authority, query) = text.split_at(text.find(['/', '?', '#']).unwrap_or(text.len()));
+    // The parameters of SQL Server follow a semicolon.
+    let (authority, query) = text.split_at(text.find(['/', '?', '#', ';']).unwrap_or(text.len()));
     let has_secret = has_credentials(authority) || !is_web && has_secret_parameter(query);
     if has_secret { found.part(0..found.matched().len() + text.len()) } else { Verdict::Invalid }
 }

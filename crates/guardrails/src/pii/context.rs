@@ -6,10 +6,39 @@ use crate::detector::Occurrence;
 pub fn has_word_before(found: &Occurrence<'_>, words: &[&str]) -> bool {
     let (lead, before) = found.context();
     let contains = |text: &str| {
-        let text = text.to_lowercase();
+        let text = words_of(text);
         words.iter().any(|word| contains_word(&text, word))
     };
     contains(before) || !lead.is_empty() && contains(lead)
+}
+
+/// Whether one of the words stands before the occurrence without digits in between, as the name of its value does.
+pub fn has_name_before(found: &Occurrence<'_>, words: &[&str]) -> bool {
+    let (lead, before) = found.context();
+    let after_digits = |text: &str| {
+        let start = text.rfind(|last: char| last.is_ascii_digit()).map_or(0, |last| last + 1);
+        words_of(&text[start..])
+    };
+    let has_digit = before.contains(|letter: char| letter.is_ascii_digit());
+    let text = match has_digit || lead.is_empty() {
+        true => after_digits(before),
+        false => format!("{} {}", after_digits(lead), words_of(before)),
+    };
+    words.iter().any(|word| contains_word(&text, word))
+}
+
+/// A text in lower case, with the words of names such as `homePhone` apart.
+fn words_of(text: &str) -> String {
+    let mut words = String::with_capacity(text.len() + 8);
+    let mut is_lower = false;
+    for character in text.chars() {
+        if is_lower && character.is_uppercase() {
+            words.push(' ');
+        }
+        is_lower = character.is_lowercase();
+        words.extend(character.to_lowercase());
+    }
+    words
 }
 
 /// Whether a text contains a word that does not continue another one to its left.
@@ -25,13 +54,15 @@ fn contains_word(text: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::contains_word;
+    use super::{contains_word, words_of};
 
     #[test]
     fn words_are_found_at_their_start() {
         assert!(contains_word("my ssn: ", "ssn"));
         assert!(contains_word("my_ssn=", "ssn"));
         assert!(contains_word("steuernummern: ", "steuernummer"));
+        assert!(contains_word(&words_of("\"homePhone\": "), "phone"));
+        assert!(contains_word(&words_of("dateOfBirth="), "date of birth"));
         assert!(!contains_word("business ", "sin"));
         assert!(!contains_word("single ", "sin"));
     }

@@ -1,11 +1,12 @@
 //! Dates of birth: dates behind a word that says so.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use super::PiiRule;
 use super::boundary::{Boundary, after, is_clear_before};
 use super::calendar::is_date;
-use super::context::has_word_before;
+use super::context::{has_name_before, has_word_before};
 use crate::detector::{Occurrence, Verdict};
 use crate::kind::PiiKind;
 
@@ -68,11 +69,11 @@ const MONTHS: [&[&str]; 12] = [
     &["dec", "dez", "déc", "dic", "gru"],
 ];
 
-pub fn rules() -> [PiiRule; 3] {
+pub fn rules() -> [PiiRule; 4] {
     let month = r"[A-Za-z\u{C0}-\u{17F}]{3,12}\.?";
     let day = r"(?:[0-9]{1,2}(?:st|nd|rd|th|\.|º)?)";
     let named = format!(
-        r"(?-u:\b)(?:{day} (?:de |of )?{month}(?: de|,)? [0-9]{{4}}|{month} {day},? [0-9]{{4}})(?-u:\b)"
+        r"(?-u:\b)(?:{day} (?:de |of )?{month}(?: de|,)? [0-9]{{4}}|{month} {day},? [0-9]{{4}}|[0-9]{{1,2}}[-/]{month}[-/][0-9]{{4}})(?-u:\b)"
     );
     [
         PiiRule::new(
@@ -80,6 +81,7 @@ pub fn rules() -> [PiiRule; 3] {
             r"(?-u:\b)(?:[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.] ?[0-9]{1,2}[-/.] ?(?:[0-9]{4}|[0-9]{2}))(?-u:\b)",
             check_numbers,
         ),
+        PiiRule::new(PiiKind::DateOfBirth, r"(?-u:\b)(?:19|20)[0-9]{6}(?-u:\b)", check_compact),
         PiiRule::new(
             PiiKind::DateOfBirth,
             r"[0-9]{4} ?[年년] ?[0-9]{1,2} ?[月월] ?[0-9]{1,2} ?[日일]",
@@ -100,6 +102,13 @@ fn check_numbers(found: &Occurrence<'_>) -> Verdict {
         }
         _ => false,
     };
+    decide(found, is_birth)
+}
+
+/// A date without separators, such as 19850304, directly behind the word.
+fn check_compact(found: &Occurrence<'_>) -> Verdict {
+    let number = |range: Range<usize>| found.matched()[range].parse().unwrap_or_default();
+    let is_birth = is_birth_date(number(0..4), number(4..6), number(6..8)) && has_name_before(found, &WORDS);
     decide(found, is_birth)
 }
 

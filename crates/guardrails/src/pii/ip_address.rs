@@ -4,7 +4,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use super::PiiRule;
 use super::boundary::{Boundary, after, is_clear_before, run};
-use super::context::has_word_before;
+use super::context::has_name_before;
 use crate::detector::{Occurrence, Verdict};
 use crate::kind::PiiKind;
 
@@ -25,7 +25,7 @@ fn check_v4(found: &Occurrence<'_>) -> Verdict {
     let is_part = before.ends_with('.') && before.len() > 1 && !before.ends_with(". ");
     let Ok(address) = found.matched().parse::<Ipv4Addr>() else { return Verdict::Invalid };
     let is_personal = !address.is_loopback() && !address.is_unspecified() && !address.is_broadcast();
-    if is_part || !is_clear_before(found) || !is_personal || has_word_before(found, &VERSION_WORDS) {
+    if is_part || !is_clear_before(found) || !is_personal || has_name_before(found, &VERSION_WORDS) {
         return Verdict::Invalid;
     }
     // A port may follow.

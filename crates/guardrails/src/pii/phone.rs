@@ -1,23 +1,29 @@
 //! Telephone numbers.
 
 use super::PiiRule;
-use super::boundary::{Boundary, after, is_clear_before};
+use super::boundary::{Boundary, after, is_clear_before, run};
 use super::checksum::digits;
 use super::context::has_word_before;
 use crate::detector::{Occurrence, Verdict};
 use crate::kind::PiiKind;
 
-pub const RULES: [PiiRule; 3] = [
+pub const RULES: [PiiRule; 4] = [
     PiiRule::new(PiiKind::Phone, r"\+[0-9](?:[ ./()-]{0,3}[0-9]){6,14}", check_international),
     PiiRule::new(
         PiiKind::Phone,
-        r"(?:(?-u:\b)(?:1[ .-])?[2-9][0-9]{2}[.-][2-9][0-9]{2}[.-][0-9]{4}|(?:(?-u:\b)1[ .-])?\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-][0-9]{4})",
+        r"(?:(?-u:\b)(?:(?:00)?1[ .-])?[2-9][0-9]{2}[.-][2-9][0-9]{2}[.-][0-9]{4}|(?:(?-u:\b)(?:00)?1[ .-]?)?\([2-9][0-9]{2}\)[ .-]?[2-9][0-9]{2}[ .-][0-9]{4})",
         check_north_american,
+    ),
+    // National forms that hardly anything else has: pairs of digits, an area code in brackets, the international prefix.
+    PiiRule::new(
+        PiiKind::Phone,
+        r"(?-u:\b)0[1-9](?:(?: [0-9]{2}){4}|(?:\.[0-9]{2}){4})|\(0[1-9][0-9]{1,4}\)[ /-]?[0-9](?:[ -]?[0-9]){4,8}|(?-u:\b)00[1-9][0-9]{0,2}[ .-](?:[ ./()-]{0,2}[0-9]){7,12}",
+        check_national,
     ),
     PiiRule::new(PiiKind::Phone, r"(?:(?-u:\b)|\()[0-9](?:[ ./()-]{0,2}[0-9]){6,14}", check_with_context),
 ];
 
-const WORDS: [&str; 32] = [
+const WORDS: [&str; 51] = [
     "phone",
     "tel",
     "telephone",
@@ -48,9 +54,32 @@ const WORDS: [&str; 32] = [
     "telefonnummer",
     "rufnummer",
     "número",
+    "phones",
+    "contact me",
+    "contact us",
+    "contact number",
+    "my number",
+    "reach me",
+    "reach us",
+    "ring me",
+    "dial",
+    "ph",
+    "mob",
+    "gsm",
+    "tél",
+    "tlf",
+    "tfno",
+    "телефон",
+    "тел",
+    "전화",
+    "viber",
     "电话",
     "電話",
 ];
+
+/// The marks before an extension, longest first.
+const EXTENSION_MARKS: [&str; 6] = [" ext. ", " ext ", " ext.", " ext", " x", "x"];
+const LONGEST_EXTENSION: usize = 6;
 
 /// Calling codes of countries with one, two and three digits; the latter by their first two.
 const CODES: &str = "1 7 20 27 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 \
@@ -71,6 +100,10 @@ fn check_north_american(found: &Occurrence<'_>) -> Verdict {
     let number = &digits[digits.len().saturating_sub(10)..];
     // Area and exchange codes do not end in 11, which are service numbers.
     decide(found, number[1..3] != [1, 1] && number[4..6] != [1, 1])
+}
+
+fn check_national(found: &Occurrence<'_>) -> Verdict {
+    decide(found, has_balanced_brackets(found.matched()))
 }
 
 fn check_with_context(found: &Occurrence<'_>) -> Verdict {
@@ -99,9 +132,30 @@ fn decide(found: &Occurrence<'_>, is_number: bool) -> Verdict {
     if !is_number || !is_clear_before(found) {
         return Verdict::Invalid;
     }
-    match after(found.rest(), found.is_end()) {
+    let Some(extension) = extension(found.rest(), found.is_end()) else { return Verdict::NeedsMore };
+    let length = found.matched().len() + extension;
+    match after(found.from(length), found.is_end()) {
         Boundary::Unknown => Verdict::NeedsMore,
         Boundary::Joined => Verdict::Invalid,
-        Boundary::Clear => found.whole(),
+        Boundary::Clear => found.part(0..length),
     }
+}
+
+/// The length of the extension behind a number, such as `x123` or ` ext. 12`; `None` if more text has to arrive.
+fn extension(rest: &str, is_end: bool) -> Option<usize> {
+    let mut length = Some(0);
+    for mark in EXTENSION_MARKS {
+        if !is_end && mark.starts_with(rest) {
+            length = None;
+        }
+        let Some(number) = rest.strip_prefix(mark) else { continue };
+        let (digits, is_open) = run(number, is_end, LONGEST_EXTENSION + 1, |byte| byte.is_ascii_digit());
+        if is_open {
+            return None;
+        }
+        if (1..=LONGEST_EXTENSION).contains(&digits) {
+            return Some(mark.len() + digits);
+        }
+    }
+    length
 }

@@ -72,6 +72,14 @@ fn phone() {
     check(
         PiiKind::Phone,
         &[
+            "Call «001-555-123-4567x1234» or «(555) 234-5678 ext. 12» today.",
+            "office «555.234.5678x9», desk «+1-555-234-5678x02345»",
+            "mon 06: «06 12 34 56 78», «01.42.68.53.00»",
+            "Büro «(030) 901820», «(07738) 90838».",
+            "«0049 30 1234567» or «0033 6 12 34 56 78»",
+            r#"{"homePhone": "«07911 123456»", "age": 41}"#,
+            "reach me at «5552345678»",
+            "001-222 and 0012345678 and 06 12 34",
             "«+49 30 901820», «+1 (212) 555-0123» or «+33612345678»!",
             "Call «(212) 555-0123» or «212.555.0123»",
             "Tel.: «030/901820-15»",
@@ -135,6 +143,8 @@ fn ip_address() {
     check(
         PiiKind::IpAddress,
         &[
+            "nginx version 1.25 client «203.0.113.9» ok",
+            "firmware version is 10.0.19041.1",
             "from «203.0.113.7» to «10.0.0.1»:8080.",
             "«2001:db8::ff00:42:8329» and [«fe80::1»]:443, «2001:db8:0:0:0:0:2:1».",
             "127.0.0.1, 0.0.0.0, ::1, 256.1.1.1, 1.2.3, 1.2.3.4.5, 01.2.3.4",
@@ -212,6 +222,8 @@ fn date_of_birth() {
     check(
         PiiKind::DateOfBirth,
         &[
+            "DOB: «03-May-1990», dateOfBirth=«19850304»",
+            "born 1985, order 20240304",
             "born on «1984-03-15» in",
             "DOB: «03/15/1984», geboren am «15.03.1984» und",
             "Date of birth: «March 15, 1984»",
@@ -300,6 +312,8 @@ fn connection_string() {
     check(
         PiiKind::ConnectionString,
         &[
+            "«jdbc:sqlserver://db.example.com:1433;databaseName=hr;user=sa;password=Str0ngPw» works",
+            "«oracle+cx_oracle://scott:tiger7@db.example.com:1521/orcl»",
             "«postgres://admin:s3cret@db.example:5432/app?sslmode=require», then",
             "DATABASE_URL=«mongodb+srv://u:p%40ss@cluster0.example.net/test»",
             "see «https://bob:hunter2@example.com/x» and https://example.com/a@b:c",

@@ -1,0 +1,1 @@
+"""Precision and recall of the detection of prompt injections."""
