@@ -21,7 +21,7 @@ const MOST_INVISIBLE: usize = 12;
 const CLASSIFIER_WEIGHT: f32 = 0.9;
 /// How steeply the evidence of a classifier grows with its probability. A fifth of the harmless texts that look like
 /// attacks have a probability above one half, and some have 0.95.
-const CLASSIFIER_STEEPNESS: i32 = 6;
+const CLASSIFIER_STEEPNESS: i32 = 16;
 
 /// The sensitivity of the rules, which sets the score from which on a text counts as an injection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +114,7 @@ impl InjectionRules {
 
 /// The score of rules together with that of a classifier, if there is one. Both are from 0 to 1.
 ///
-/// A classifier adds evidence and takes none away. Only the upper half of its score counts, and little of it below 0.9,
+/// A classifier adds evidence and takes none away. Only the upper half of its score counts, and little of it below 0.95,
 /// so that less certain texts need a rule as well.
 pub fn combine(rules: f32, classifier: Option<f32>) -> f32 {
     let classifier =

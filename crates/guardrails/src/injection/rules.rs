@@ -80,9 +80,19 @@ pub const RULES: &[InjectionRule] = &[
         "(?:忽略|无视|忘记|忘掉|忽視|無視|不要遵守|不要理会)[^。\n]{0,8}(?:之前|以上|上面|先前|前面|所有|全部|系统|系統)[^。\n]{0,8}(?:指令|指示|提示|规则|規則|说明|命令|要求)|(?:以前|これまで|上記|前|すべて|全て)の?[^。\n]{0,8}(?:指示|命令|ルール|プロンプト|設定)[^。\n]{0,6}(?:無視|忘れ)|(?:이전|위의|앞의|모든)[^.\n]{0,8}(?:지시|명령|규칙|프롬프트)[^.\n]{0,8}(?:무시|잊)",
     ),
     rule(
+        "ignore_instructions",
+        0.6,
+        r"(?:ignore|disregard|forget)~(?:(?:the|all|your|these|my|any)~){0,2}(?:rules|instructions|directions|guidelines|directives|orders)~(?:(?:from|given|you~got)~)?(?:above|before|earlier|so~far)|(?:ignore|disregard|stop~following)~(?:the~)?(?:developer|company|operator|system|user)(?:'s|s')~(?:instructions|prompt|rules|request|question|orders)",
+    ),
+    rule(
+        "ignore_instructions",
+        0.5,
+        r"(?:instructions|prompt)~(?:above|before|so~far)?~?(?:were|are|is|was)~(?:now~)?(?:only~)?(?:a~test|obsolete|outdated|void|superseded|cancelled|no~longer~valid)\b",
+    ),
+    rule(
         "reveal_prompt",
         0.55,
-        "(?:reveal|show|print|repeat|output|display|tell~me|give~me|share|leak|dump|disclose|expose|recite|echo|paste|copy|write~out|write~down|spell~out|return|extract|what(?:'s|~is|~are|~was|~were))~(?:(?:me|us|the|your|all|of|its|full|entire|complete|exact|verbatim|whole|contents?|text)~){0,6}(?:system~(?:prompt|message|instruction)|(?:initial|hidden|original|secret|internal|developer|confidential|pre)~(?:prompt|instruction|system|message|rules|directive)|(?:prompt|instructions)~(?:you~(?:were|have~been)~given|above|verbatim|word~for~word))",
+        "(?:reveal|show|print|repeat|output|display|tell~me|give~me|share|leak|dump|disclose|expose|recite|echo|paste|copy|write~out|write~down|spell~out|return|extract|encode|what(?:'s|~is|~are|~was|~were))~(?:(?:me|us|the|your|all|of|its|full|entire|complete|exact|verbatim|whole|contents?|text)~){0,6}(?:system~(?:prompt|message|instruction)|(?:initial|hidden|original|secret|internal|developer|confidential|pre)~(?:prompt|instruction|system|message|rules|directive)|(?:prompt|instructions)~(?:you~(?:were|have~been)~given|above|verbatim|word~for~word))",
     ),
     rule(
         "reveal_prompt",
@@ -115,9 +125,25 @@ pub const RULES: &[InjectionRule] = &[
         "(?:you~are~now|you're~now|you~will~now|from~now~on~you|act~as|pretend~(?:to~be|you~are|you're)|roleplay~as|role~play~as|simulate|respond~as|behave~(?:as|like)|imagine~you~are|become)~[^\n]{0,80}(?:\\bdan\\b|do~anything~now|unrestricted|unfiltered|uncensored|jailbroken|amoral|without~(?:any~)?(?:restriction|filter|limitation|rule|censorship|ethic|guideline)|no~(?:restriction|filter|limitation|rule|ethic|guideline|moral)|not~bound~by|free~(?:of|from)~(?:all~|any~)?(?:restriction|rule|filter|limitation)|developer~mode|evil|has~no~(?:rules|limits))",
     ),
     rule(
+        "unrestricted_persona",
+        0.6,
+        r"you~are~an?~(?:evil|unrestricted|uncensored|unfiltered|jailbroken|amoral)~(?:assistant|ai|model|bot|chatbot)|jailbroken~(?:version|assistant|ai|model|self)|(?:must|will|shall)~obey~(?:every|all|any)~(?:order|command|request)|comply~with~(?:every|all|any)~requests?\b",
+    ),
+    rule(
+        "unrestricted_persona",
+        0.5,
+        r"if~you~had~no~(?:content~polic|rules|restrictions|guidelines|filters|limits)|if~your~(?:rules|restrictions|guidelines|filters)~(?:did~not|didn't)~exist|as~if~(?:the~|your~)?(?:moderation|safety|content~filter)[^\n]{0,30}(?:approved|disabled|off)\b",
+    ),
+    rule(
         "jailbreak_name",
         0.5,
-        r"\bdo~anything~now\b|\b(?:dan|aim|stan|dude|god|sudo|dev|developer|jailbreak|unrestricted|opposite|chaos)~mode~(?:is~)?(?:enabled|activated|on|engaged|output|response|v?[0-9])|(?:enable|enter|activate|switch~to|turn~on|engage)~(?:the~)?(?:dan|aim|stan|dude|god|sudo|developer|jailbreak|unrestricted|opposite|debug)~mode|\bjailbr(?:eak|oken)~(?:yourself|the~model|prompt|chatgpt|claude|gemini|gpt)",
+        r"\bdo~anything~now\b|\b(?:dan|aim|stan|dude|god|sudo|dev|developer|jailbreak|unrestricted|opposite|chaos)~mode~(?:is~)?(?:enabled|activated|engaged|output|response|v?[0-9])|(?:enable|enter|activate|switch~to|turn~on|engage)~(?:the~)?(?:dan|aim|stan|dude|god|sudo|jailbreak|unrestricted|opposite)~mode|\bjailbr(?:eak|oken)~(?:yourself|the~model|prompt|chatgpt|claude|gemini|gpt)",
+    ),
+    // Telephones and frameworks have such modes, too.
+    rule(
+        "jailbreak_name",
+        0.3,
+        r"(?:enable|enter|activate|switch~to|turn~on|engage|in)~(?:the~)?(?:developer|debug|maintenance|admin|root)~mode",
     ),
     rule(
         "persona_switch",
@@ -127,7 +153,12 @@ pub const RULES: &[InjectionRule] = &[
     rule(
         "disable_safety",
         0.55,
-        "(?:disable|deactivate|turn~off|switch~off|bypass|circumvent|evade|remove|override|get~around|ignore|suspend|without~regard~(?:to|for))~(?:(?:all|any|of|the|your|its|my|these|every|built~in|internal)~){0,4}(?:safety|content~(?:polic|filter|moderat|restrict)|guardrail|safeguard|ethic|moral|moderation|censorship|restriction|alignment|usage~polic|filters?\\b)",
+        "(?:disable|deactivate|turn~off|switch~off|bypass|circumvent|evade|remove|override|get~around|ignore|suspend|without~regard~(?:to|for))~(?:(?:all|any|of|the|your|its|my|these|every|built~in|internal)~){0,4}(?:your~safety|safety~(?:rule|filter|guideline|polic|protocol|measure|check|feature|setting|train|mechanism|restriction|instruct|guardrail)|content~(?:polic|filter|moderat|restrict)|guardrail|safeguard|ethic|moral|moderation|censorship|restriction|alignment|usage~polic|filters?\\b)",
+    ),
+    rule(
+        "disable_safety",
+        0.55,
+        r"(?:safety|security|content)~(?:protocol|guideline|rule|filter|polic|measure|restriction)[a-z]{0,3}~(?:(?:of|for)~[^\n]{1,30}~)?(?:are|is|have~been|has~been|do~not|does~not|don't)~(?:now~)?(?:suspended|disabled|lifted|switched~off|turned~off|apply|void)|restrictions~(?:of~this~[a-z]{1,12}~)?(?:are|have~been)~(?:lifted|removed|suspended)",
     ),
     rule(
         "forbid_refusal",
@@ -143,6 +174,16 @@ pub const RULES: &[InjectionRule] = &[
         "instruct_the_model",
         0.45,
         "(?:(?:attention|important|note|message|instructions?|hey|dear|hello)~(?:(?:to|for)~)?(?:(?:the|all|any|this)~){0,2}(?:ai|a\\.i\\.|llms?|language~models?|chatbots?|ai~(?:assistant|agent|model)s?|assistants?|gpt|chatgpt|claude|gemini|copilot)\\b~?[:,!-]|if~you~are~(?:an?~)?(?:ai|llm|language~model|large~language~model|chatbot|ai~(?:assistant|agent|model)|automated)\\b|when~(?:an?~)?(?:ai|llm|assistant|language~model|agent)~(?:reads?|processes|summari[sz]es|sees)~this)",
+    ),
+    rule(
+        "instruct_the_model",
+        0.3,
+        r"(?:to~the~(?:ai|llm|model)~(?:reviewing|reading|processing|summari[sz]ing)|(?:attention|note~to)~(?:the~|all~|any~)?(?:ai|llm|model|assistant)|instructions?~for~(?:the~|all~|any~)?(?:ai|llm|coding~agents?|agents|assistant)|llm~instruction|ai~agents?~(?:that|who|which)|(?:the~)?assistant~must~(?:now|not|stop|always|never)|assistant,~(?:please~)?(?:when|ignore|do|send|tell|always|never))|when~the~user~asks~(?:for|about|you)|your~(?:real|actual|true|new)~(?:task|job|purpose|directive)~is",
+    ),
+    rule(
+        "instruct_the_model",
+        0.35,
+        r"(?:tell|ask)~the~user~(?:that|to|for)~[^\n]{0,60}(?:credit~card|password|call|click|visit|verify|pay)|(?:print|show|list|reveal|output|include|display)~[^\n]{0,40}(?:api~keys?|your~context|your~configuration|configuration~you)\b",
     ),
     rule(
         "exfiltration",

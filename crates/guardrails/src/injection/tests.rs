@@ -147,10 +147,10 @@ fn thresholds_are_ordered() {
 fn a_classifier_adds_evidence() {
     assert_eq!(combine(0.3, None), 0.3);
     assert_eq!(combine(0.3, Some(0.4)), 0.3);
-    assert!(combine(0.3, Some(0.9)) > 0.4);
-    assert!(!Sensitivity::Medium.is_reached(combine(0.0, Some(0.95))));
-    assert!(Sensitivity::Medium.is_reached(combine(0.0, Some(0.97))));
-    assert!(Sensitivity::Medium.is_reached(combine(0.45, Some(0.9))));
+    assert!(combine(0.3, Some(0.95)) > 0.4);
+    assert!(!Sensitivity::Medium.is_reached(combine(0.0, Some(0.97))));
+    assert!(Sensitivity::Medium.is_reached(combine(0.0, Some(0.99))));
+    assert!(Sensitivity::Medium.is_reached(combine(0.45, Some(0.96))));
     assert!(Sensitivity::Low.is_reached(combine(0.0, Some(1.0))));
     assert!(combine(1.0, Some(1.0)) <= 1.0);
 }

@@ -41,10 +41,10 @@ fn message(role: &str, text: &str) -> Value {
 #[test]
 fn the_score_of_the_classifier_counts_by_sensitivity() {
     let cases = [
-        (0.995, ["flag", "flag", "flag"]),
-        (0.97, ["allow", "flag", "flag"]),
-        (0.94, ["allow", "allow", "flag"]),
-        (0.9, ["allow", "allow", "allow"]),
+        (0.998, ["flag", "flag", "flag"]),
+        (0.99, ["allow", "flag", "flag"]),
+        (0.975, ["allow", "allow", "flag"]),
+        (0.95, ["allow", "allow", "allow"]),
     ];
     for (score, verdicts) in cases {
         for (sensitivity, verdict) in ["low", "medium", "high"].iter().zip(verdicts) {
