@@ -194,12 +194,18 @@ impl Principal {
         }
     }
 
-    /// Rejects callers confined to a subtree or to a tenant; for objects that concern the whole installation.
-    pub fn require_no_subtree(&self) -> Result<(), Fault> {
+    /// Rejects callers confined to a subtree; for objects that concern a whole tenant.
+    pub fn require_no_user_path(&self) -> Result<(), Fault> {
         match self.subtree() {
             Some(own) => Err(fault::user_path_denied("/", own.as_str())),
-            None => self.require_no_tenant(),
+            None => Ok(()),
         }
+    }
+
+    /// Rejects callers confined to a subtree or to a tenant; for objects that concern the whole installation.
+    pub fn require_no_subtree(&self) -> Result<(), Fault> {
+        self.require_no_user_path()?;
+        self.require_no_tenant()
     }
 
     /// The actor written to change records: `master`, or the id of the key, of the user or of the subject of a token.

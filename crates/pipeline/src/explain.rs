@@ -69,9 +69,10 @@ pub async fn explain(
     let same = asker.actor() == principal.actor();
     let confided = same || asker.may(Scope::Admin(None, Action::Read));
     let mut explanation = Explanation::new(into_view::principal(&principal));
+    let snapshot = snapshot.clone().seen_by(principal.tenant().map(|tenant| &**tenant));
     let explainer = Explainer {
         gateway,
-        snapshot,
+        snapshot: &snapshot,
         arrival: &arrival,
         principal: &principal,
         asker: &asker,

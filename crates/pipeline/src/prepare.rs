@@ -64,6 +64,8 @@ where
     ticket.audit.received(&body);
     let call = receive::parse(body, arrival, gateway).await?;
     ticket.receipt.requested(&call);
+    // As the caller's tenant sees it.
+    let snapshot = ticket.context.snapshot().clone();
     Ok(ParsedCall { snapshot, principal, user_path, call })
 }
 

@@ -7,6 +7,8 @@ mod proposal;
 mod reconfigure;
 mod routes;
 mod sections;
+mod tenant_documents;
+mod tenant_views;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,7 +26,7 @@ use domain::resources::setting_values::SettingValues;
 use domain::resources::workflow::Workflow;
 use domain::secret::Secret;
 use identity::token_issuer::TokenIssuer;
-use store::{Change, Store, StoreError};
+use store::{Change, DEFAULT_TENANT, Store, StoreError};
 
 use crate::budgets::{self, Rules};
 use crate::gateway::Gateway;
@@ -39,6 +41,8 @@ use crate::snapshot::keys::Keys;
 use crate::snapshot::section;
 use crate::snapshot::workflows::Workflows;
 use sections::{AuthKeys, BudgetSections, Compilation, IdentitySections, RouteSections, WorkflowSections};
+use tenant_documents::TenantLayer;
+use tenant_views::AffectedTenants;
 
 pub use configured::ConfiguredDocument;
 pub use proposal::ProposedDocuments;
@@ -114,19 +118,20 @@ impl Refresher {
         let revision = self.store.documents().revision().await?;
         self.store.ledger().listen(self.gateway.budgets.clone());
         let mut document_errors = self.budgets().await?;
-        let mut compilation = self.compilation(&[], None);
+        let mut compilation = self.compilation(&[], None, None);
         let mut keys = Keys::default();
         keys.apply(compilation.load::<AuthKeys>().await?);
         document_errors.replace_kinds(&[AuthKey::KIND], compilation.errors);
-        let (routes, errors) = self.routes().await?;
+        let tenants = self.tenant_documents(None).await?;
+        let (routes, errors) = self.routes(&tenants, None, None).await?;
         document_errors.replace_kinds(RouteSections::KINDS, errors);
         self.log_overridden(&routes);
-        let (guardrails, workflows, errors) = self.workflows(None).await?;
+        let (guardrails, workflows, errors) = self.workflows(None, None).await?;
         document_errors.replace_kinds(WorkflowSections::KINDS, errors);
         let (identities, errors) = self.load_identities().await?;
         document_errors.replace_kinds(IdentitySections::KINDS, errors);
         let initial = (*self.gateway.snapshot()).clone();
-        self.publish(Snapshot {
+        let mut snapshot = Snapshot {
             revision,
             keys,
             identities,
@@ -135,7 +140,9 @@ impl Refresher {
             workflows,
             document_errors,
             ..initial
-        });
+        };
+        snapshot.tenant_views = self.tenant_views(&snapshot, &tenants, &AffectedTenants::All, None).await?;
+        self.publish(snapshot);
         Ok(())
     }
 
@@ -175,15 +182,8 @@ impl Refresher {
             let errors = self.budgets().await?;
             snapshot.document_errors.replace_kinds(BudgetSections::KINDS, errors);
         }
-        if changed(RouteSections::KINDS) {
-            let (routes, errors) = self.routes().await?;
-            snapshot.routes = routes;
-            snapshot.document_errors.replace_kinds(RouteSections::KINDS, errors);
-        }
-        if changed(WorkflowSections::KINDS) {
-            let (guardrails, workflows, errors) = self.workflows(None).await?;
-            (snapshot.guardrails, snapshot.workflows) = (guardrails, workflows);
-            snapshot.document_errors.replace_kinds(WorkflowSections::KINDS, errors);
+        if changed(RouteSections::KINDS) || changed(WorkflowSections::KINDS) {
+            self.refresh_configurations(&mut snapshot, &changes).await?;
         }
         snapshot.revision = newest;
         self.publish(snapshot);
@@ -194,21 +194,57 @@ impl Refresher {
         Ok(())
     }
 
+    /// Compiles routes and workflows again, those of the default tenant and of the tenants that the changes affect.
+    async fn refresh_configurations(
+        &self,
+        snapshot: &mut Snapshot,
+        changes: &[Change],
+    ) -> Result<(), StoreError> {
+        let changed = |kinds: &[&str]| changes.iter().any(|change| kinds.contains(&&*change.kind));
+        let of_default = |kinds: &[&str]| {
+            changes.iter().any(|change| change.tenant == DEFAULT_TENANT && kinds.contains(&&*change.kind))
+        };
+        let tenants = self.tenant_documents(None).await?;
+        // For every tenant's: the routes of the default tenant mask the secrets of all providers.
+        if changed(RouteSections::KINDS) {
+            let (routes, errors) = self.routes(&tenants, None, None).await?;
+            snapshot.routes = routes;
+            snapshot.document_errors.replace_kinds(RouteSections::KINDS, errors);
+        }
+        if of_default(WorkflowSections::KINDS) {
+            let (guardrails, workflows, errors) = self.workflows(None, None).await?;
+            (snapshot.guardrails, snapshot.workflows) = (guardrails, workflows);
+            snapshot.document_errors.replace_kinds(WorkflowSections::KINDS, errors);
+        }
+        let kinds = [RouteSections::KINDS, WorkflowSections::KINDS].concat();
+        let affected = AffectedTenants::by(changes, &kinds);
+        snapshot.tenant_views = self.tenant_views(snapshot, &tenants, &affected, None).await?;
+        Ok(())
+    }
+
     /// Puts a snapshot in force and logs the documents that have stopped compiling.
     fn publish(&self, snapshot: Snapshot) {
-        snapshot.document_errors.log_since(&self.gateway.snapshot().document_errors);
+        let before = self.gateway.snapshot();
+        snapshot.document_errors.log_since(DEFAULT_TENANT, &before.document_errors);
+        for (tenant, view) in snapshot.tenant_views.iter() {
+            let known = before.tenant_views.get(tenant).map(|before| before.document_errors.clone());
+            view.document_errors.log_since(tenant, &known.unwrap_or_default());
+        }
         let compiled_at = self.gateway.clock.now();
-        self.gateway.snapshot.store(Arc::new(Snapshot { compiled_at, ..snapshot }));
+        let mut snapshot = Snapshot { compiled_at, ..snapshot };
+        snapshot.update_views();
+        self.gateway.snapshot.store(Arc::new(snapshot));
     }
 
     fn compilation<'a>(
         &'a self,
         off: &'a [&'static str],
         proposed: Option<&'a ProposedDocuments>,
+        layer: Option<TenantLayer<'a>>,
     ) -> Compilation<'a> {
         let (documents, at) = (self.store.documents(), self.gateway.clock.now());
         let configured = self.fixed();
-        Compilation { documents, configured, at, off, proposed, errors: DocumentErrors::default() }
+        Compilation { documents, configured, at, off, proposed, layer, errors: DocumentErrors::default() }
     }
 
     /// Compiles changed keys again. A deleted key has no values, nor has one that does not compile.
@@ -238,7 +274,7 @@ impl Refresher {
         if !self.gateway.capabilities.has(Capability::AdvancedBudgets) {
             return Ok(DocumentErrors::default());
         }
-        let mut compilation = self.compilation(&[], None);
+        let mut compilation = self.compilation(&[], None, None);
         let BudgetSections { budgets, mut settings } = BudgetSections::load(&mut compilation).await?;
         let settings = settings.remove(budget_settings::NAME).unwrap_or_default();
         let rules = Rules::compile(&self.fixed().budgets, budgets.into_values(), settings);
@@ -246,18 +282,22 @@ impl Refresher {
         Ok(compilation.errors)
     }
 
-    /// Compiles guardrails and workflows, with proposed documents if there are any, and returns the documents that do not
-    /// compile.
+    /// Compiles guardrails and workflows of the default tenant, or of the tenant of `layer`, with proposed documents if
+    /// there are any, and returns the documents that do not compile.
     async fn workflows(
         &self,
+        layer: Option<TenantLayer<'_>>,
         proposed: Option<&ProposedDocuments>,
     ) -> Result<(Arc<Guardrails>, Arc<Workflows>, DocumentErrors), StoreError> {
-        let mut compilation = self.compilation(&[], proposed);
+        let mut compilation = self.compilation(&[], proposed, layer);
         let sections = WorkflowSections::load(&mut compilation).await?;
         let WorkflowSections { versions, activations, guardrails } = sections;
         let guardrails = Guardrails::new(guardrails);
         let (mut errors, at) = (compilation.errors, self.gateway.clock.now());
         let workflows = Workflows::link(&versions, &activations, &guardrails, |version, missing| {
+            if layer.is_some_and(|layer| !layer.has(Workflow::KIND, version)) {
+                return;
+            }
             let error = format!("the guardrail '{missing}' does not exist or does not compile");
             errors.report(Workflow::KIND, version, error, at);
         });
@@ -280,7 +320,11 @@ impl Refresher {
 
     /// Publishes applied changes, including those of other replicas, to the console.
     fn announce(&self, changes: Vec<Change>) {
-        for Change { revision, at, actor, kind, name, action, .. } in changes {
+        for Change { revision, at, actor, kind, name, action, tenant, .. } in changes {
+            // The documents of a tenant are not for the consoles of others.
+            if tenant != DEFAULT_TENANT {
+                continue;
+            }
             self.gateway.console.notice(at, Notice::Config { actor, kind, name, action, revision });
         }
     }

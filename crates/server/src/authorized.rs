@@ -15,21 +15,44 @@ use pipeline::snapshot::Snapshot;
 use crate::App;
 use crate::fault::Problem;
 use crate::known_query;
+use crate::openapi::tenant_parameter;
+use crate::tenant_access::TenantAccess;
 
 /// The access that a route requires.
 pub trait Needs: Send + Sync + 'static {
     /// `None` if every authenticated caller may use the route.
     const SCOPE: Option<Scope>;
     const CAPABILITY: Option<Capability> = None;
-    /// Whether the route concerns the whole installation and is refused to callers confined to a user path or a tenant.
-    const GLOBAL: bool = false;
+    const REACH: Reach = Reach::Any;
 }
 
-/// A principal with the access that `N` requires, and the snapshot it was checked against.
+/// The part of the installation that a caller must not be confined to less than.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reach {
+    /// Any part: handlers show and change what belongs to the caller.
+    Any,
+    /// A whole tenant: callers confined to a user path are refused.
+    Tenant,
+    /// The whole installation: callers confined to a user path or a tenant are refused.
+    Installation,
+}
+
+/// A principal with the access that `N` requires, the snapshot it was checked against, and the tenant whose documents
+/// the request is about.
 pub struct Authorized<N: Needs> {
     pub principal: Principal,
+    /// The configuration as that tenant sees it.
     pub snapshot: Arc<Snapshot>,
+    /// `None` for the default tenant.
+    pub tenant: Option<Arc<str>>,
     needs: PhantomData<N>,
+}
+
+impl<N: Needs> Authorized<N> {
+    /// The documents that the request reads and writes.
+    pub fn documents<'a>(&'a self, app: &'a App) -> TenantAccess<'a> {
+        TenantAccess::new(app, self.tenant.as_deref())
+    }
 }
 
 impl<N: Needs> FromRequestParts<Arc<App>> for Authorized<N> {
@@ -42,11 +65,34 @@ impl<N: Needs> FromRequestParts<Arc<App>> for Authorized<N> {
         }
         // Checked after authentication, so that unauthenticated callers learn nothing about the edition.
         gate(N::CAPABILITY, &app.gateway.capabilities)?;
-        if N::GLOBAL {
-            principal.require_no_subtree()?;
+        let has_tenants = app.gateway.capabilities.has(Capability::Identity);
+        match N::REACH {
+            Reach::Any => {}
+            Reach::Tenant if has_tenants => principal.require_no_user_path()?,
+            Reach::Tenant | Reach::Installation => principal.require_no_subtree()?,
         }
         known_query::check(parts)?;
-        Ok(Self { principal, snapshot, needs: PhantomData })
+        let tenant = match has_tenants {
+            true => chosen_tenant(known_query::value(parts, tenant_parameter::NAME), &principal, &snapshot)?,
+            false => None,
+        };
+        let snapshot = snapshot.seen_by(tenant.as_deref());
+        Ok(Self { principal, snapshot, tenant, needs: PhantomData })
+    }
+}
+
+/// The tenant that a request is about: the one it names, else the caller's. Callers of a tenant name no other.
+fn chosen_tenant(
+    asked: Option<String>,
+    principal: &Principal,
+    snapshot: &Snapshot,
+) -> Result<Option<Arc<str>>, Fault> {
+    let own = principal.tenant();
+    let Some(asked) = asked else { return Ok(own.cloned()) };
+    match own {
+        Some(own) if **own != *asked => Err(faults::other_tenant_denied(own)),
+        _ if !snapshot.identities.tenants.has(&asked) => Err(faults::unknown_tenant(&asked)),
+        _ => Ok(Some(asked.into())),
     }
 }
 
@@ -103,20 +149,40 @@ impl Needs for AllAreas {
 pub trait InArea: Send + Sync + 'static {
     const AREA: Area;
     const CAPABILITY: Option<Capability> = None;
-    /// The actions refused to callers confined to a user path or a tenant. Has no default, so that a new area has to decide.
-    const GLOBAL: Global;
+    /// The reach that reading and writing need. Has no default, so that a new area has to decide.
+    const REACH: AreaReach;
 }
 
-/// The actions of an area that concern the whole installation.
+/// The reach that the actions of an area need.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Global {
-    /// None: objects have a user path and a tenant, and handlers show and change those of the caller only.
-    NoActions,
-    /// Writes: every caller may read the documents (secrets are never shown) and the reports of its subtree, only
-    /// callers with the whole tree change them.
-    Writes,
-    /// All actions: nothing in the area belongs to a subtree.
-    AllActions,
+pub enum AreaReach {
+    /// Objects have a user path and a tenant, and handlers show and change those of the caller only.
+    Objects,
+    /// Documents of a tenant: every caller may read those that its tenant sees (secrets are never shown), only callers
+    /// with the whole tree of the tenant change them.
+    TenantDocuments,
+    /// Documents of the installation: every caller may read them and the reports of its subtree, only callers with the
+    /// whole installation change them.
+    Documents,
+    /// Nothing in the area belongs to a subtree or a tenant.
+    Installation,
+}
+
+impl AreaReach {
+    const fn of_reads(self) -> Reach {
+        match self {
+            Self::Objects | Self::TenantDocuments | Self::Documents => Reach::Any,
+            Self::Installation => Reach::Installation,
+        }
+    }
+
+    const fn of_writes(self) -> Reach {
+        match self {
+            Self::Objects => Reach::Any,
+            Self::TenantDocuments => Reach::Tenant,
+            Self::Documents | Self::Installation => Reach::Installation,
+        }
+    }
 }
 
 pub struct Read<A>(PhantomData<A>);
@@ -125,30 +191,30 @@ pub struct Write<A>(PhantomData<A>);
 impl<A: InArea> Needs for Read<A> {
     const SCOPE: Option<Scope> = Some(Scope::Admin(Some(A::AREA), Action::Read));
     const CAPABILITY: Option<Capability> = A::CAPABILITY;
-    const GLOBAL: bool = matches!(A::GLOBAL, Global::AllActions);
+    const REACH: Reach = A::REACH.of_reads();
 }
 
 impl<A: InArea> Needs for Write<A> {
     const SCOPE: Option<Scope> = Some(Scope::Admin(Some(A::AREA), Action::Write));
     const CAPABILITY: Option<Capability> = A::CAPABILITY;
-    const GLOBAL: bool = !matches!(A::GLOBAL, Global::NoActions);
+    const REACH: Reach = A::REACH.of_writes();
 }
 
 macro_rules! areas {
-    ($($global:ident: $($name:ident),*;)*) => {
+    ($($reach:ident: $($name:ident),*;)*) => {
         $($(pub struct $name;
         impl InArea for $name {
             const AREA: Area = Area::$name;
-            const GLOBAL: Global = Global::$global;
+            const REACH: AreaReach = AreaReach::$reach;
         })*)*
     };
 }
 
 areas!(
-    NoActions: Audit, AuthKeys, Cache, Console, Dashboard, Explain, Usage;
-    Writes: Aliases, CliTools, Combos, Guardrails, ModelOverrides, ModelPricing, Models, Pools, Providers,
-        Settings, Workflows;
-    AllActions: Changes, Config, Metrics, Runtime, Tokens, Webhooks;
+    Objects: Audit, AuthKeys, Cache, Console, Dashboard, Explain, Usage;
+    TenantDocuments: Aliases, Combos, Guardrails, ModelOverrides, ModelPricing, Pools, Providers, Workflows;
+    Documents: CliTools, Models, Settings;
+    Installation: Changes, Config, Metrics, Runtime, Tokens, Webhooks;
 );
 
 /// The budgets area, which needs a capability of the edition.
@@ -157,7 +223,7 @@ pub struct Budgets;
 impl InArea for Budgets {
     const AREA: Area = Area::Budgets;
     const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
-    const GLOBAL: Global = Global::NoActions;
+    const REACH: AreaReach = AreaReach::Objects;
 }
 
 /// The identity area: users and roles of the whole installation.
@@ -166,7 +232,7 @@ pub struct Identity;
 impl InArea for Identity {
     const AREA: Area = Area::Identity;
     const CAPABILITY: Option<Capability> = Some(Capability::Identity);
-    const GLOBAL: Global = Global::AllActions;
+    const REACH: AreaReach = AreaReach::Installation;
 }
 
 /// The tenants area: tenants of the whole installation.
@@ -175,7 +241,7 @@ pub struct Tenants;
 impl InArea for Tenants {
     const AREA: Area = Area::Tenants;
     const CAPABILITY: Option<Capability> = Some(Capability::Identity);
-    const GLOBAL: Global = Global::AllActions;
+    const REACH: AreaReach = AreaReach::Installation;
 }
 
 /// The caller of a route that is open to everybody. A credential that a client sent must be valid; a session cookie that is
@@ -241,7 +307,7 @@ mod tests {
     impl InArea for Gated {
         const AREA: Area = Area::Usage;
         const CAPABILITY: Option<Capability> = Some(Capability::AdvancedBudgets);
-        const GLOBAL: Global = Global::NoActions;
+        const REACH: AreaReach = AreaReach::Objects;
     }
 
     #[test]

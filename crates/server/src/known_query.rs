@@ -40,6 +40,17 @@ pub fn check(parts: &Parts) -> Result<(), Fault> {
     Ok(())
 }
 
+/// The value of a query parameter that is not empty, if the matched admin route takes it.
+pub fn value(parts: &Parts, name: &str) -> Option<String> {
+    let takes_it = known_parameters(parts)?.iter().any(|known| known == name);
+    let Query(pairs) = Query::<Vec<(String, String)>>::try_from_uri(&parts.uri).ok().filter(|_| takes_it)?;
+    pairs
+        .into_iter()
+        .find(|(known, _)| known == name)
+        .map(|(_, value)| value)
+        .filter(|value| !value.is_empty())
+}
+
 /// The query parameters of the matched admin route; `None` for other routes. Inference routes accept any parameter:
 /// clients send some that are meant for their provider.
 fn known_parameters(parts: &Parts) -> Option<&'static Vec<String>> {
@@ -105,7 +116,8 @@ mod tests {
         assert!(table.len() > 50, "{}", table.len());
         let days = &table[&(Method::GET, "/admin/api/v1/usage/summary".to_owned())];
         assert!(days.contains(&"days".to_owned()));
-        assert_eq!(table[&(Method::GET, "/admin/api/v1/aliases/{name}".to_owned())], [] as [String; 0]);
+        assert_eq!(table[&(Method::GET, "/admin/api/v1/aliases/{name}".to_owned())], ["tenant_id"]);
+        assert_eq!(table[&(Method::GET, "/admin/api/v1/tenants/{id}".to_owned())], [] as [String; 0]);
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod root_routes;
 mod router;
 mod runtime_settings;
 mod swagger;
+mod tenant_access;
 mod unknown_route;
 mod workers;
 mod write_timeout;

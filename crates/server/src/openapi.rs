@@ -6,6 +6,7 @@ mod parameters;
 mod request_examples;
 mod request_schemas;
 mod sample;
+pub mod tenant_parameter;
 
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};

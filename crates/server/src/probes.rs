@@ -51,7 +51,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>)
     };
     let Dependencies { storage, journal, configuration, providers } = states;
     let shared_store = Dependencies::SHARED_STORE;
-    let document_errors = snapshot.document_errors.len();
+    let document_errors = snapshot.all_document_errors().count();
     (
         code,
         Json(Readiness { status, storage, shared_store, providers, journal, configuration, document_errors }),

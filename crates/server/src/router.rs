@@ -177,6 +177,7 @@ pub fn document() -> OpenApi {
     // A parameter that may contain slashes is a wildcard in the router and a plain name in OpenAPI.
     let paths = std::mem::take(&mut document.paths.paths);
     document.paths.paths = paths.into_iter().map(|(path, item)| (path.replace("{*", "{"), item)).collect();
+    openapi::tenant_parameter::add(&mut document);
     document
 }
 
@@ -193,7 +194,8 @@ fn admin_on_demand() -> impl Fn(State<Arc<App>>, Request) -> BoxFuture<'static, 
     let laid_out: Arc<OnceLock<Router>> = Arc::default();
     move |State(app), request| {
         let router = laid_out.get_or_init(|| {
-            let (router, document) = admin().split_for_parts();
+            let (router, mut document) = admin().split_for_parts();
+            openapi::tenant_parameter::add(&mut document);
             known_query::install(document);
             let router = router.fallback(root_routes::not_found);
             router.method_not_allowed_fallback(root_routes::method_not_allowed).with_state(app)

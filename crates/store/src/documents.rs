@@ -16,7 +16,7 @@ use crate::StoreError;
 use crate::database::{Database, Row, Value, placeholders, sql};
 use crate::seal::{Fields, Sealer};
 
-use key::DocumentKey;
+use key::{DEFAULT_TENANT, DocumentKey};
 
 /// The untyped documents of every kind that one tenant has, and the change log.
 #[derive(Clone)]
@@ -49,6 +49,8 @@ pub struct Change {
     pub revision: i64,
     pub at: Timestamp,
     pub actor: String,
+    /// The tenant of the document; empty for the default tenant.
+    pub tenant: String,
     pub kind: String,
     pub name: String,
     /// `create`, `update` or `delete`.
@@ -59,6 +61,8 @@ pub struct Change {
 
 #[derive(Clone, Debug, Default)]
 pub struct ChangeFilter {
+    /// The changes of every tenant, and not those of the collection's tenant alone.
+    pub all_tenants: bool,
     pub kind: Option<String>,
     pub name: Option<String>,
     pub actor: Option<String>,
@@ -77,6 +81,24 @@ pub(crate) use columns;
 impl Documents {
     pub(crate) fn new(database: Database, sealer: Arc<Sealer>, clock: Arc<dyn Clock>, tenant: &str) -> Self {
         Self { database, sealer, clock, tenant: tenant.into() }
+    }
+
+    /// The documents of another tenant.
+    pub fn of_tenant(&self, tenant: &str) -> Self {
+        Self { tenant: tenant.into(), ..self.clone() }
+    }
+
+    /// The tenant whose documents these are; empty for the default tenant.
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    /// The documents of all tenants but the default one, by tenant, kind and name.
+    pub async fn of_all_tenants(&self) -> Result<Vec<RawDocument>, StoreError> {
+        const ALL: &str =
+            concat!("SELECT ", columns!(), " FROM documents WHERE tenant > $1 ORDER BY tenant, kind, name");
+        let rows = self.database.fetch(ALL, &[DEFAULT_TENANT.into()]).await?;
+        rows.iter().map(|row| self.read(row)).collect()
     }
 
     fn key<'a>(&'a self, kind: &'a str, name: &'a str) -> DocumentKey<'a> {
@@ -155,7 +177,7 @@ impl Documents {
 
     /// The changes of all tenants after a revision, oldest first; used by replicas to catch up.
     pub async fn changes_since(&self, revision: i64, limit: i64) -> Result<Vec<Change>, StoreError> {
-        const SINCE: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
+        const SINCE: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body, tenant FROM changes \
              WHERE revision > $1 ORDER BY revision LIMIT $2";
         let rows = self.database.fetch(SINCE, &[revision.into(), limit.max(0).into()]).await?;
         rows.iter().map(read_change).collect()
@@ -163,9 +185,9 @@ impl Documents {
 
     /// The changes that match a filter, newest first.
     pub async fn changes(&self, filter: &ChangeFilter) -> Result<Vec<Change>, StoreError> {
-        const NEWEST: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body FROM changes \
-             WHERE revision < $1 AND ($2 = '' OR kind = $2) AND ($3 = '' OR name = $3) AND tenant = $4 \
-             AND ($5 = '' OR actor = $5) ORDER BY revision DESC LIMIT $6";
+        const NEWEST: &str = "SELECT revision, at, actor, kind, name, action, old_body, new_body, tenant FROM changes \
+             WHERE revision < $1 AND ($2 = '' OR kind = $2) AND ($3 = '' OR name = $3) \
+             AND ($7 = 1 OR tenant = $4) AND ($5 = '' OR actor = $5) ORDER BY revision DESC LIMIT $6";
         let name = filter.name.as_deref().unwrap_or_default();
         let kind = filter.kind.as_deref().unwrap_or_default();
         let actor = filter.actor.as_deref().unwrap_or_default();
@@ -174,8 +196,15 @@ impl Documents {
         }
         let before = filter.before_revision.unwrap_or(i64::MAX);
         let limit = filter.limit.max(0);
-        let values =
-            [before.into(), kind.into(), name.into(), (&self.tenant).into(), actor.into(), limit.into()];
+        let values = [
+            before.into(),
+            kind.into(),
+            name.into(),
+            (&self.tenant).into(),
+            actor.into(),
+            limit.into(),
+            i64::from(filter.all_tenants).into(),
+        ];
         self.database.fetch(NEWEST, &values).await?.iter().map(read_change).collect()
     }
 
@@ -231,5 +260,6 @@ fn read_change(row: &Row) -> Result<Change, StoreError> {
         // A body that is not text is returned as absent, because replicas that follow this log must not stop at it.
         before: row.get(6).unwrap_or_default(),
         after: row.get(7).unwrap_or_default(),
+        tenant: row.get(8)?,
     })
 }

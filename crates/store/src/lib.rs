@@ -35,7 +35,6 @@ use domain::secret::Secret;
 use sha2::{Digest as _, Sha256};
 
 use crate::database::Database;
-use crate::documents::key::DEFAULT_TENANT;
 use crate::seal::Sealer;
 
 pub use crate::audit::{
@@ -45,6 +44,7 @@ pub use crate::audit::{
 pub use crate::documents::batch::Batch;
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::encryption_key::{SealedCounts, fingerprint};
+pub use crate::documents::key::DEFAULT_TENANT;
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
 pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
@@ -201,6 +201,11 @@ impl Store {
 
     pub fn collection<T: Resource>(&self) -> Collection<T> {
         Collection::new(self.0.documents.clone())
+    }
+
+    /// The documents of one kind that a tenant has itself.
+    pub fn collection_of<T: Resource>(&self, tenant: &str) -> Collection<T> {
+        Collection::new(self.0.documents.of_tenant(tenant))
     }
 
     pub fn documents(&self) -> &Documents {

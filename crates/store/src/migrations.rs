@@ -29,6 +29,7 @@ const MIGRATIONS: &[Migration] = &[
     ("semantic_cache", include_str!("migrations/0014_semantic_cache.sql")),
     ("prompt_cache_savings", include_str!("migrations/0015_prompt_cache_savings.sql")),
     ("sessions", include_str!("migrations/0016_sessions.sql")),
+    ("tenant_documents", include_str!("migrations/0017_tenant_documents.sql")),
     ("revocation_expiry", include_str!("migrations/0018_revocation_expiry.sql")),
 ];
 
@@ -160,7 +161,9 @@ mod tests {
             database.execute(REFER, &["a".into()]).await.unwrap();
             database.execute(RECORD, &[1i64.into()]).await.unwrap();
 
-            run(&database, Timestamp(2)).await.unwrap();
+            // Up to the migration that removes the indexes of the version without tenants.
+            let last = MIGRATIONS.iter().position(|(name, _)| *name == "tenant_documents").unwrap();
+            apply(&database, &MIGRATIONS[..last], Timestamp(2)).await.unwrap();
             let owned =
                 "SELECT name || body FROM documents WHERE tenant = '' AND kind = 'pool' ORDER BY name";
             assert_eq!(texts(&database, owned).await, ["a{}"]);
@@ -176,6 +179,11 @@ mod tests {
             assert_eq!(texts(&database, referrers).await, ["a", "b"]);
             let actors = "SELECT actor FROM changes WHERE tenant = '' ORDER BY revision";
             assert_eq!(texts(&database, actors).await, ["m", "m"]);
+
+            run(&database, Timestamp(3)).await.unwrap();
+            let of_tenant = "INSERT INTO documents (tenant, kind, name, body, revision, created_at, updated_at, updated_by) \
+                 VALUES ('acme', 'pool', 'a', '{}', 3, 3, 3, 'm')";
+            database.execute(of_tenant, &[]).await.unwrap();
             database.close().await;
         })
         .await;

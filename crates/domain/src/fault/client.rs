@@ -76,6 +76,19 @@ pub fn tenant_denied(tenant: &str) -> Fault {
     Fault::new(FaultCode::UserPathDenied, message)
 }
 
+/// The caller belongs to a tenant, and the request names another one. Does not tell whether that exists.
+pub fn other_tenant_denied(tenant: &str) -> Fault {
+    let message =
+        format!("The caller belongs to the tenant '{tenant}' and can name no other in 'tenant_id'.");
+    tenant_denied(tenant).with_message(message).param("tenant_id")
+}
+
+/// The request names a tenant that does not exist.
+pub fn unknown_tenant(id: &str) -> Fault {
+    let shown: String = id.chars().take(100).collect();
+    invalid_parameter("tenant_id", format!("There is no tenant '{shown}'. Create it, or name another."))
+}
+
 /// The caller belongs to a tenant that an admin has suspended.
 pub fn tenant_suspended(tenant: &str) -> Fault {
     let message = format!("The tenant '{tenant}' is suspended. Ask an administrator to activate it.");

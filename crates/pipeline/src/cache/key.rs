@@ -53,7 +53,7 @@ impl Sharing {
             CacheScope::UserPath => ("user_path", tenant, user_path.clone()),
             CacheScope::Key => ("key", tenant, key.clone()),
             CacheScope::Tenant => ("tenant", tenant, String::new()),
-            CacheScope::Global => ("global", String::new(), String::new()),
+            CacheScope::Global => ("global", tenant, String::new()),
         };
         Self { scope, tenant, owner }
     }

@@ -104,12 +104,15 @@ impl CallContext {
         Self { snapshot: snapshot.clone(), owner, ..Self::new(gateway, arrival, String::new()) }
     }
 
-    /// Sets the caller, and its user path unless that is invalid.
+    /// Sets the caller, its user path unless that is invalid, and the configuration that its tenant sees.
     pub fn identify(&mut self, principal: &Principal, user_path: Option<&UserPath>) {
         if self.owner.key != principal.actor() {
             self.owner.key = principal.actor().to_owned();
         }
         self.owner.tenant = principal.tenant().map(|tenant| tenant.to_string());
+        if let Some(view) = self.snapshot.tenant_view(principal.tenant().map(|tenant| &**tenant)) {
+            self.snapshot = view.clone();
+        }
         self.principal = Some(principal.clone());
         if let Some(user_path) = user_path {
             self.owner.user_path = user_path.as_str().to_owned();

@@ -59,7 +59,7 @@ impl PassthroughMeter {
         purpose: Purpose,
     ) -> Self {
         let meter = Some(Meter::new(""));
-        let routes = ticket.gateway().snapshot().routes.clone();
+        let routes = ticket.context.snapshot().routes.clone();
         let masker = routes.scrubber.masker();
         let client_credential =
             ticket.receipt.deployment().and_then(|deployment| deployment.client_credential.clone());

@@ -35,6 +35,8 @@ pub(super) async fn prepare(
 ) -> Result<AdmittedCall, Fault> {
     let principal = authenticate::authenticate_or_learn(ticket.gateway(), snapshot, arrival).await?;
     let user_path = ticket.identify(&principal, arrival)?;
+    // As the caller's tenant sees it.
+    let snapshot = &*ticket.context.snapshot().clone();
     principal.require(Scope::Inference)?;
     let address = Address::find(snapshot, arrival, wanted, ticket)?;
     let access = Access::new(&ticket.gateway().policy, &snapshot.routes, &principal, &user_path);

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use domain::clock::Timestamp;
 use domain::resources::Resource;
-use store::{RawDocument, StoreError, Stored};
+use store::{DEFAULT_TENANT, RawDocument, StoreError, Stored};
 
-use super::Refresher;
+use super::{Refresher, tenant_documents};
 
 /// A document of the configuration file, in the form in which it would be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,11 +66,12 @@ impl Refresher {
         self.fixed().documents.iter().any(|document| document.kind == kind && document.name == name)
     }
 
-    /// All documents in force of a kind, by name: the stored ones, and those of the configuration file that are not
-    /// overridden, which have the revision 0. Unreadable ones are left out and logged.
-    pub async fn effective<T: Resource>(&self) -> Result<Vec<Stored<T>>, StoreError> {
+    /// All documents in force of a kind for a tenant, by name: its own, those of the default tenant that it has none of
+    /// the same name in place of, and those of the configuration file that are not overridden, which have the revision
+    /// 0. Unreadable ones are left out and logged.
+    pub async fn effective<T: Resource>(&self, tenant: &str) -> Result<Vec<Stored<T>>, StoreError> {
         let mut documents = BTreeMap::new();
-        for raw in self.effective_raw(T::KIND).await? {
+        for raw in self.effective_raw(tenant, T::KIND).await? {
             match store::decode::<T>(&raw) {
                 Ok(document) => _ = documents.insert(raw.name, document),
                 Err(error) => {
@@ -82,13 +83,32 @@ impl Refresher {
     }
 
     /// The documents in force of a kind, those that cannot be read included, in no particular order.
-    pub async fn effective_raw(&self, kind: &str) -> Result<Vec<RawDocument>, StoreError> {
+    pub async fn effective_raw(&self, tenant: &str, kind: &str) -> Result<Vec<RawDocument>, StoreError> {
         let stored = self.store().documents().raw(kind).await?;
-        Ok(lay_under(&self.fixed().documents, kind, stored))
+        let inherited = lay_under(&self.fixed().documents, kind, stored);
+        if tenant == DEFAULT_TENANT {
+            return Ok(inherited);
+        }
+        let mut own = self.store().documents().of_tenant(tenant).raw(kind).await?;
+        own.retain(|document| !tenant_documents::is_inactive(document));
+        let others = inherited.into_iter().filter(|other| own.iter().all(|known| known.name != other.name));
+        let others: Vec<_> = others.collect();
+        own.extend(others);
+        Ok(own)
     }
 
-    /// The document in force of this name: the stored one, else that of the configuration file.
-    pub async fn find_effective<T: Resource>(&self, name: &str) -> Result<Option<Stored<T>>, StoreError> {
+    /// The document in force of this name for a tenant: its own, else that of the default tenant, else that of the
+    /// configuration file.
+    pub async fn find_effective<T: Resource>(
+        &self,
+        tenant: &str,
+        name: &str,
+    ) -> Result<Option<Stored<T>>, StoreError> {
+        if tenant != DEFAULT_TENANT
+            && let Some(own) = self.store().collection_of::<T>(tenant).get(name).await?
+        {
+            return Ok(Some(own));
+        }
         let stored = self.store().collection::<T>().get(name).await?;
         Ok(stored.or_else(|| self.configured_document(name)))
     }

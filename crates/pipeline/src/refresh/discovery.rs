@@ -7,14 +7,19 @@ use store::StoreError;
 
 use super::Refresher;
 use super::sections::RouteSections;
+use super::tenant_views::AffectedTenants;
 use crate::routing::inventory;
 
 impl Refresher {
     /// Queries every provider for its models. If a query fails, the last known list is kept.
     pub async fn discover(&self) {
-        let routes = self.gateway.snapshot().routes.clone();
-        let mut changed = self.inventory.forget_moved(routes.instances.values().cloned());
-        for instance in routes.instances.values().filter(|instance| inventory::is_discoverable(instance)) {
+        let snapshot = self.gateway.snapshot();
+        let own = snapshot.routes.instances.values();
+        // Those of tenants; what they inherit is among those of the default tenant.
+        let of_tenants = snapshot.tenant_views.values().flat_map(|view| view.routes.instances.values());
+        let instances: Vec<_> = own.chain(of_tenants.filter(|instance| instance.tenant.is_some())).collect();
+        let mut changed = self.inventory.forget_moved(instances.iter().map(|instance| Arc::clone(instance)));
+        for instance in instances.into_iter().filter(|instance| inventory::is_discoverable(instance)) {
             let now = self.gateway.clock.now();
             changed |= self.inventory.discover(instance, &self.gateway.egress, now).await;
         }
@@ -23,9 +28,10 @@ impl Refresher {
         }
     }
 
-    /// Queries one provider for its models now.
-    pub async fn discover_one(&self, name: &str) {
-        let Some(instance) = self.gateway.snapshot().routes.instances.get(name).cloned() else { return };
+    /// Queries one provider of a tenant for its models now.
+    pub async fn discover_one(&self, tenant: Option<&str>, name: &str) {
+        let snapshot = self.gateway.snapshot().seen_by(tenant);
+        let Some(instance) = snapshot.routes.instances.get(name).cloned() else { return };
         if !inventory::is_discoverable(&instance) {
             return;
         }
@@ -49,10 +55,12 @@ impl Refresher {
     /// Compiles the routes again from the same documents, after the inventory changed.
     async fn reroute(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
-        let (routes, errors) = self.routes().await?;
+        let tenants = self.tenant_documents(None).await?;
+        let (routes, errors) = self.routes(&tenants, None, None).await?;
         let mut snapshot = (*self.gateway.snapshot()).clone();
         snapshot.routes = routes;
         snapshot.document_errors.replace_kinds(RouteSections::KINDS, errors);
+        snapshot.tenant_views = self.tenant_views(&snapshot, &tenants, &AffectedTenants::All, None).await?;
         self.publish(snapshot);
         Ok(())
     }

@@ -47,7 +47,7 @@ impl Refresher {
         if !self.gateway.capabilities.has(Capability::Identity) {
             return Ok(Default::default());
         }
-        let mut compilation = self.compilation(&[], None);
+        let mut compilation = self.compilation(&[], None, None);
         let IdentitySections { roles, tenants, users } = IdentitySections::load(&mut compilation).await?;
         let roles: HashMap<&str, _> = roles.iter().map(|(name, role)| (name.as_str(), role)).collect();
         let (mut errors, at) = (compilation.errors, self.gateway.clock.now());

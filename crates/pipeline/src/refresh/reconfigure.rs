@@ -7,6 +7,7 @@ use domain::resources::auth_key::AuthKey;
 use store::StoreError;
 
 use super::sections::{AuthKeys, BudgetSections, RouteSections, WorkflowSections};
+use super::tenant_views::AffectedTenants;
 use super::{Refresher, StaticConfig};
 use crate::services::token_issuers::TokenIssuers;
 use crate::snapshot::Snapshot;
@@ -31,14 +32,17 @@ impl Refresher {
 
     /// Compiles budgets last: the steps before have no side effects if one of them fails.
     async fn recompile(&self, master: [u8; 32], before: &StaticConfig) -> Result<(), StoreError> {
-        let (routes, in_routes) = self.routes().await?;
-        let (guardrails, workflows, in_workflows) = self.workflows(None).await?;
-        let mut compilation = self.compilation(&[], None);
+        let tenants = self.tenant_documents(None).await?;
+        let (routes, in_routes) = self.routes(&tenants, None, None).await?;
+        let (guardrails, workflows, in_workflows) = self.workflows(None, None).await?;
+        let mut compilation = self.compilation(&[], None, None);
         let mut keys = Keys::default();
         keys.apply(compilation.load::<AuthKeys>().await?);
         let in_keys = compilation.errors;
+        let current = (*self.gateway.snapshot()).clone();
+        let mut snapshot = Snapshot { routes, guardrails, workflows, keys, master, ..current };
+        snapshot.tenant_views = self.tenant_views(&snapshot, &tenants, &AffectedTenants::All, None).await?;
         let in_budgets = self.budgets().await?;
-        let mut snapshot = (*self.gateway.snapshot()).clone();
         snapshot.document_errors.replace_kinds(WorkflowSections::KINDS, in_workflows);
         snapshot.document_errors.replace_kinds(&[AuthKey::KIND], in_keys);
         snapshot.document_errors.replace_kinds(RouteSections::KINDS, in_routes);
@@ -48,7 +52,7 @@ impl Refresher {
             // Tokens that were verified before are verified again: their issuer may be gone or have other rules.
             snapshot.identities.token_issuers = Arc::new(TokenIssuers::new(fixed.token_issuers.clone()));
         }
-        self.publish(Snapshot { routes, guardrails, workflows, keys, master, ..snapshot });
+        self.publish(snapshot);
         Ok(())
     }
 }

@@ -12,6 +12,7 @@ use store::StoreError;
 use super::Refresher;
 use super::proposal::ProposedDocuments;
 use super::sections::RouteSections;
+use super::tenant_documents::{TenantDocuments, TenantLayer};
 use crate::routing::health::HealthRegistry;
 use crate::routing::names::Names;
 use crate::routing::routes::prices::Prices;
@@ -27,40 +28,51 @@ struct TargetState<'a> {
 }
 
 impl Refresher {
-    /// Compiles the routes, and returns the documents that do not compile.
-    pub(super) async fn routes(&self) -> Result<(Arc<Routes>, DocumentErrors), StoreError> {
-        let (sections, errors) = self.load_routes(None).await?;
-        let gateway = &self.gateway;
-        let targets = TargetState { metrics: &gateway.metrics, health: &gateway.target_health };
-        Ok((Arc::new(self.link(sections, &targets)), errors))
-    }
-
-    /// Compiles the routes with proposed documents. The state of targets is read and not changed.
-    pub(super) async fn proposed_routes(
+    /// Compiles the routes of the default tenant, or of the tenant of `layer`, and returns the documents that do not
+    /// compile. With proposed documents, the state of targets is read and not changed.
+    pub(super) async fn routes(
         &self,
-        proposed: &ProposedDocuments,
-    ) -> Result<(Arc<Routes>, DocumentErrors), StoreError> {
-        let (sections, errors) = self.load_routes(Some(proposed)).await?;
-        let (metrics, health) = (Metrics::default(), self.gateway.target_health.detached());
-        let targets = TargetState { metrics: &metrics, health: &health };
-        Ok((Arc::new(self.link(sections, &targets)), errors))
-    }
-
-    async fn load_routes(
-        &self,
+        tenants: &TenantDocuments,
+        layer: Option<TenantLayer<'_>>,
         proposed: Option<&ProposedDocuments>,
-    ) -> Result<(RouteSections, DocumentErrors), StoreError> {
+    ) -> Result<(Arc<Routes>, DocumentErrors), StoreError> {
         let off: &[&str] = if self.fixed().combos { &[] } else { &[Combo::KIND] };
-        let mut compilation = self.compilation(off, proposed);
+        let mut compilation = self.compilation(off, proposed, layer);
         let sections = RouteSections::load(&mut compilation).await?;
-        Ok((sections, compilation.errors))
+        let gateway = &self.gateway;
+        let routes = if proposed.is_some() {
+            let (metrics, health) = (Metrics::default(), gateway.target_health.detached());
+            self.link(sections, &TargetState { metrics: &metrics, health: &health }, tenants, layer)
+        } else {
+            let targets = TargetState { metrics: &gateway.metrics, health: &gateway.target_health };
+            self.link(sections, &targets, tenants, layer)
+        };
+        Ok((Arc::new(routes), compilation.errors))
     }
 
-    fn link(&self, sections: RouteSections, targets: &TargetState<'_>) -> Routes {
+    fn link(
+        &self,
+        sections: RouteSections,
+        targets: &TargetState<'_>,
+        tenants: &TenantDocuments,
+        layer: Option<TenantLayer<'_>>,
+    ) -> Routes {
         let RouteSections { providers, model_overrides, model_prices, pools, combos, aliases } = sections;
         let providers = self.merge(providers);
-        let before = self.gateway.snapshot();
-        forget_moved(&providers, &before.routes, targets);
+        let before = self.gateway.snapshot().seen_by(layer.map(|layer| layer.tenant));
+        let owner = |name: &str| {
+            let layer = layer.filter(|layer| layer.has(Provider::KIND, name));
+            layer.map(|layer| layer.tenant.into())
+        };
+        // Providers of the default tenant are compared when its own routes are compiled.
+        let compared =
+            providers.iter().filter(|(provider, _)| owner(&provider.name).is_some() == layer.is_some());
+        forget_moved(
+            compared.map(|(provider, _)| provider),
+            &before.routes,
+            layer.map(|layer| layer.tenant),
+            targets,
+        );
         let inputs = routes::CompileInputs {
             listings: &self.inventory.listings(),
             overrides: &model_overrides,
@@ -69,6 +81,7 @@ impl Refresher {
             trust: &|source| self.trust(source),
             metrics: targets.metrics,
             health: targets.health,
+            owner: &owner,
         };
         let mut routes = routes::compile(&providers, &inputs);
         routes.names = Names::compile(
@@ -77,7 +90,9 @@ impl Refresher {
             aliases.into_values().collect(),
             &before.routes.names,
         );
-        routes.scrubber = Scrubber::of(&self.fixed().secrets, providers.iter().map(|(provider, _)| provider));
+        let of_tenants = tenants.providers();
+        let all = providers.iter().map(|(provider, _)| provider).chain(&of_tenants);
+        routes.scrubber = Scrubber::of(&self.fixed().secrets, all);
         routes
     }
 
@@ -132,14 +147,20 @@ impl Refresher {
 }
 
 /// Discards health and metrics of providers whose address or credential has changed.
-fn forget_moved(providers: &[(Provider, ProviderSource)], before: &Routes, targets: &TargetState<'_>) {
-    for (provider, _) in providers {
+fn forget_moved<'a>(
+    providers: impl Iterator<Item = &'a Provider>,
+    before: &Routes,
+    tenant: Option<&str>,
+    targets: &TargetState<'_>,
+) {
+    for provider in providers {
         let known = before.instances.get(&provider.name).map(|instance| &instance.provider);
         let moved =
             |known: &Provider| known.base_url != provider.base_url || known.api_key != provider.api_key;
         if known.is_some_and(moved) {
-            targets.health.forget(&provider.name);
-            targets.metrics.forget(&provider.name);
+            let key = routes::state_key(tenant, &provider.name);
+            targets.health.forget(&key);
+            targets.metrics.forget(&key);
         }
     }
 }

@@ -24,11 +24,12 @@ use domain::resources::role::Role;
 use domain::resources::tenant::Tenant;
 use domain::resources::user::User;
 use domain::resources::workflow::Workflow;
-use store::{Documents, StoreError};
+use store::{DEFAULT_TENANT, Documents, RawDocument, StoreError};
 
 use super::StaticConfig;
 use super::configured::lay_under;
 use super::proposal::ProposedDocuments;
+use super::tenant_documents::TenantLayer;
 use crate::snapshot::document_errors::DocumentErrors;
 use crate::snapshot::section::{self, Section};
 use as_stored::AsStored;
@@ -44,6 +45,8 @@ pub struct Compilation<'a> {
     pub off: &'a [&'static str],
     /// Documents that are laid over those in storage.
     pub proposed: Option<&'a ProposedDocuments>,
+    /// The documents of a tenant, which are laid over all others.
+    pub layer: Option<TenantLayer<'a>>,
     pub errors: DocumentErrors,
 }
 
@@ -54,14 +57,30 @@ impl Compilation<'_> {
         if self.off.contains(&kind) {
             return Ok(BTreeMap::new());
         }
+        let Some(layer) = self.layer else {
+            let documents = self.documents_of_default_tenant(kind).await?;
+            return Ok(section::compile::<S>(documents, self.at, &mut self.errors).collect());
+        };
+        let (own, inherited) = layer.documents(kind);
+        // The errors of inherited documents are those of the default tenant.
+        let inherited = section::compile::<S>(inherited, self.at, &mut DocumentErrors::default());
+        let mut compiled: BTreeMap<_, _> = inherited.collect();
+        compiled.extend(section::compile::<S>(own, self.at, &mut self.errors));
+        Ok(compiled)
+    }
+
+    /// The documents of a kind: stored, proposed and those of the configuration file.
+    pub async fn documents_of_default_tenant(
+        &self,
+        kind: &'static str,
+    ) -> Result<Vec<RawDocument>, StoreError> {
         let stored = self.documents.raw(kind).await?;
         let stored = match self.proposed {
-            Some(proposed) => proposed.lay_over(kind, stored, self.at),
+            Some(proposed) => proposed.lay_over(DEFAULT_TENANT, kind, stored, self.at),
             None => stored,
         };
         // Last: the document of the file is in force again when one that overrides it is deleted.
-        let documents = lay_under(&self.configured.documents, kind, stored);
-        Ok(section::compile::<S>(documents, self.at, &mut self.errors).collect())
+        Ok(lay_under(&self.configured.documents, kind, stored))
     }
 }
 

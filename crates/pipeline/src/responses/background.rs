@@ -72,7 +72,8 @@ pub fn take_over(gateway: &Arc<Gateway>) {
     for opening in gateway.journal.take_followed() {
         let id = opening.follow.clone().unwrap_or_default();
         tracing::info!(provider = opening.provider_name, response = id, "background response taken over");
-        let instance = gateway.snapshot().routes.instances.get(&opening.provider_name).cloned();
+        let snapshot = gateway.snapshot().seen_by(opening.tenant_id.as_deref());
+        let instance = snapshot.routes.instances.get(&opening.provider_name).cloned();
         match instance {
             Some(instance) => {
                 let deployment = instance.passthrough_deployment(&opening.model);

@@ -62,8 +62,8 @@ impl Inventory {
         self.listings.lock().clone()
     }
 
-    pub fn listing(&self, instance: &str) -> Option<Listing> {
-        self.listings.lock().get(instance).cloned()
+    pub fn listing(&self, instance: &Instance) -> Option<Listing> {
+        self.listings.lock().get(&*instance.state_key()).cloned()
     }
 
     /// Drops the list of an instance that has moved to another address.
@@ -72,8 +72,8 @@ impl Inventory {
         let before = listings.len();
         for instance in instances {
             let moved = |listing: &Listing| listing.known && listing.origin != origin(&instance);
-            if listings.get(instance.name()).is_some_and(moved) {
-                listings.remove(instance.name());
+            if listings.get(&*instance.state_key()).is_some_and(moved) {
+                listings.remove(&*instance.state_key());
             }
         }
         listings.len() != before
@@ -83,7 +83,7 @@ impl Inventory {
     pub async fn discover(&self, instance: &Instance, egress: &Egress, now: Timestamp) -> bool {
         let found = ask(instance, egress).await;
         let mut listings = self.listings.lock();
-        let listing = listings.entry(instance.name().to_owned()).or_default();
+        let listing = listings.entry(instance.state_key().into_owned()).or_default();
         let changed = match found {
             Ok(models) => {
                 let same = listing.known && ids(&listing.models) == ids(&models);

@@ -47,6 +47,8 @@ use prices::{PriceKey, Prices, Tariff};
 /// A provider instance, ready to be called.
 pub struct Instance {
     pub provider: Provider,
+    /// The tenant that the provider belongs to; `None` for the default tenant.
+    pub tenant: Option<Arc<str>>,
     pub source: ProviderSource,
     pub core: Arc<InstanceConfig>,
     /// Address and path of the model list, if the vendor has one.
@@ -288,6 +290,11 @@ impl Instance {
         &self.provider.name
     }
 
+    /// The key of its live state.
+    pub fn state_key(&self) -> Cow<'_, str> {
+        state_key(self.tenant.as_deref(), self.name())
+    }
+
     /// The deployment for a passthrough call, including unlisted models and calls without a model.
     pub fn passthrough_deployment(&self, model: &str) -> Arc<Deployment> {
         let unlisted = || Arc::new(compile::unlisted(&self.provider, &self.core, model));
@@ -328,6 +335,15 @@ impl Instance {
         }
         let open = !self.authoritative && !model.is_empty() && model.len() <= LONGEST_NAME;
         open.then(|| Arc::new(compile::unlisted(&self.provider, &self.core, model)))
+    }
+}
+
+/// The key of the live state of a provider, which outlives the routes: health, metrics and the list of its models.
+/// Providers of several tenants may have the same name; no name contains a slash.
+pub fn state_key<'a>(tenant: Option<&str>, name: &'a str) -> Cow<'a, str> {
+    match tenant {
+        None => Cow::Borrowed(name),
+        Some(tenant) => Cow::Owned(format!("{tenant}/{name}")),
     }
 }
 

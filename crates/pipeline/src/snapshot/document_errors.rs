@@ -71,11 +71,11 @@ impl DocumentErrors {
         self.replace(|kind, _| kinds.contains(&kind), found);
     }
 
-    /// Logs the errors that are new or have another reason than before.
-    pub fn log_since(&self, before: &Self) {
+    /// Logs the errors of a tenant's documents that are new or have another reason than before.
+    pub fn log_since(&self, tenant: &str, before: &Self) {
         for ((kind, name), Failure { error, .. }) in self.0.iter() {
             if before.0.get(&(*kind, name.clone())).is_none_or(|known| known.error != *error) {
-                tracing::error!(kind, name, error, "stored document does not compile");
+                tracing::error!(tenant, kind, name, error, "stored document does not compile");
             }
         }
     }

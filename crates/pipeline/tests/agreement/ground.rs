@@ -106,6 +106,7 @@ impl Ground {
                 guardrails: Default::default(),
                 workflows: Default::default(),
                 document_errors: Default::default(),
+                tenant_views: Default::default(),
             }),
             pending_receipts: Default::default(),
             responses: self.responses.clone(),

@@ -117,6 +117,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
         trust: &|_| Trust::Operator,
         metrics: &gateway.metrics,
         health: &gateway.target_health,
+        owner: &|_| None,
     };
     let mut routes = routes::compile(&providers, &ground);
     routes.names = names;
@@ -136,6 +137,7 @@ pub fn draw(luck: &mut Luck, ground: &Ground) -> World {
         guardrails: Arc::new(guardrails),
         workflows: Arc::new(workflows),
         document_errors: Default::default(),
+        tenant_views: Default::default(),
     }));
     World { gateway, selectors, instances, _under_way: under_way }
 }

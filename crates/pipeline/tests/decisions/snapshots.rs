@@ -56,6 +56,7 @@ pub fn with_routes(routes: Routes) -> Snapshot {
         guardrails: Default::default(),
         workflows: Default::default(),
         document_errors: Default::default(),
+        tenant_views: Default::default(),
     }
 }
 
@@ -128,6 +129,7 @@ pub fn compile_at(
         trust: &|_| Trust::Operator,
         metrics: &Default::default(),
         health: &Default::default(),
+        owner: &|_| None,
     };
     routes::compile(&providers, &ground)
 }

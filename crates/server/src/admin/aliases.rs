@@ -21,6 +21,7 @@ use crate::body::Patch;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::query::Pairs;
+use crate::tenant_access::TenantAccess;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -47,9 +48,9 @@ impl Served for Alias {
     type View = AliasView;
     const TITLE: &'static str = "alias";
 
-    fn view(stored: Stored<Self>, app: &App) -> AliasView {
+    fn view(stored: Stored<Self>, access: &TenantAccess<'_>) -> AliasView {
         AliasView {
-            origin: ResourceOrigin::of(app, &stored),
+            origin: ResourceOrigin::of(access.app, &stored),
             name: stored.value.name,
             target: stored.value.target,
             description: stored.value.description,
@@ -98,10 +99,10 @@ impl Served for Alias {
     security(("bearer" = ["admin:aliases:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Aliases>>,
+    authorized: Authorized<Read<Aliases>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    crud::list::<Alias>(&app, &pairs).await
+    crud::list::<Alias>(&authorized.documents(&app), &pairs).await
 }
 
 /// Get an alias.
@@ -111,10 +112,10 @@ pub async fn list(
     security(("bearer" = ["admin:aliases:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Aliases>>,
+    authorized: Authorized<Read<Aliases>>,
     Named(name): Named,
 ) -> Result<Response, Problem> {
-    crud::read::<Alias>(&app, &name).await
+    crud::read::<Alias>(&authorized.documents(&app), &name).await
 }
 
 /// Replace or create an alias.
@@ -131,7 +132,8 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    crud::replace::<Alias>(&app, authorized.principal.actor(), &name, &headers, &patch).await
+    crud::replace::<Alias>(&authorized.documents(&app), authorized.principal.actor(), &name, &headers, &patch)
+        .await
 }
 
 /// Delete an alias.
@@ -145,5 +147,5 @@ pub async fn delete(
     Named(name): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<Alias>(&app, authorized.principal.actor(), &name, &headers).await
+    crud::delete::<Alias>(&authorized.documents(&app), authorized.principal.actor(), &name, &headers).await
 }

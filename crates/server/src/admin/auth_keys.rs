@@ -22,7 +22,7 @@ use domain::principal::Principal;
 use domain::resources::auth_key::{self, AuthKey};
 use domain::user_path::UserPath;
 use http::StatusCode;
-use store::{StoreError, Stored, Write as Writing};
+use store::{DEFAULT_TENANT, StoreError, Stored, Write as Writing};
 
 use self::draft::CreateKey;
 pub(super) use self::draft::scopes;
@@ -35,6 +35,7 @@ use crate::authorized::{AuthKeys, Authorized, Read, Write};
 use crate::body::Strict;
 use crate::fault::Problem;
 use crate::path::Named;
+use crate::tenant_access::TenantAccess;
 
 /// Create a managed key.
 #[utoipa::path(post, path = "/admin/api/v1/auth-keys", tag = "auth-keys", request_body = CreateKey,
@@ -54,7 +55,9 @@ pub async fn create(
     let _turn = app.naming.lock().await;
     tenants::require_known(&app, key.tenant_id.as_deref())?;
     if let Some(pool) = &key.provider_pool_id {
-        Names::load(&app).await?.pool("provider_pool_id", pool)?;
+        Names::load(&TenantAccess::new(&app, key.tenant_id.as_deref()))
+            .await?
+            .pool("provider_pool_id", pool)?;
     }
     let stored = app
         .refresher
@@ -64,7 +67,8 @@ pub async fn create(
         .await?;
     app.refresher.refresh().await?;
     let etag = stored.etag();
-    let warnings = warnings::of(&gateway.snapshot().routes, &stored.value);
+    let seen = gateway.snapshot().seen_by(stored.value.tenant_id.as_deref());
+    let warnings = warnings::of(&seen.routes, &stored.value);
     let view = KeyView { warnings: Some(warnings), ..view::view(&app, stored, None, gateway.clock.now()) };
     let created = CreatedKey::new(&raw, view);
     Ok(record::answer(StatusCode::CREATED, &etag, created))
@@ -85,7 +89,7 @@ pub async fn read(
 }
 
 async fn find(app: &App, principal: &Principal, id: &str) -> Result<Stored<AuthKey>, Problem> {
-    let stored = match app.refresher.find_effective::<AuthKey>(id).await {
+    let stored = match app.refresher.find_effective::<AuthKey>(DEFAULT_TENANT, id).await {
         // The user path of a corrupt document is unknown, so only callers with the whole tree see it.
         Err(StoreError::Corrupt(_)) if !principal.is_confined() => {
             return Err(record::unreadable("key", id).into());

@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::{Query, State};
 use serde::Serialize;
 use serde_json::Value;
+use store::DEFAULT_TENANT;
 use utoipa::ToSchema;
 
 use super::record;
@@ -19,6 +20,9 @@ pub struct ChangeView {
     pub revision: i64,
     pub at: String,
     pub actor: String,
+    /// The tenant that the document belongs to; absent for the default tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
     pub kind: String,
     pub name: String,
     /// create, update or delete
@@ -40,6 +44,7 @@ pub struct ChangeList {
     params(("kind" = Option<String>, Query, description = "Only this kind of document"),
         ("name" = Option<String>, Query, description = "Only the document of this name"),
         ("actor" = Option<String>, Query, description = "Only changes by this caller: master, cli or the id of a key"),
+        ("tenant_id" = Option<String>, Query, description = "Only documents of this tenant; without it, of all"),
         ("before" = Option<i64>, Query, description = "Only revisions below this one"),
         ("limit" = Option<i64>, Query, description = "1 to 200, default 50")),
     responses((status = 200, description = "The changes", body = ChangeList), (status = 400, description = "Invalid parameters"),
@@ -47,12 +52,13 @@ pub struct ChangeList {
     security(("bearer" = ["admin:changes:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Changes>>,
+    authorized: Authorized<Read<Changes>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<ChangeList>, Problem> {
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(50);
     let before = query::integer(&pairs, "before", 1..=i64::MAX)?;
-    let documents = app.refresher.store().documents();
+    let access = authorized.documents(&app);
+    let documents = access.documents();
     let owned = |name: &str| query::text(&pairs, name).map(str::to_owned);
     let filter = store::ChangeFilter {
         kind: owned("kind"),
@@ -60,6 +66,7 @@ pub async fn list(
         actor: owned("actor"),
         before_revision: before,
         limit,
+        all_tenants: authorized.tenant.is_none(),
     };
     let changes = documents.changes(&filter).await?;
     let next = changes.last().filter(|_| changes.len() as i64 == limit).map(|change| change.revision);
@@ -68,6 +75,7 @@ pub async fn list(
         revision: change.revision,
         at: record::time(change.at),
         actor: change.actor,
+        tenant_id: Some(change.tenant).filter(|tenant| tenant != DEFAULT_TENANT),
         kind: change.kind,
         name: change.name,
         action: change.action,

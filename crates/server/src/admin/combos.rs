@@ -24,6 +24,7 @@ use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::query::Pairs;
+use crate::tenant_access::TenantAccess;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -89,8 +90,8 @@ impl Served for Combo {
     type View = ComboView;
     const TITLE: &'static str = "combo";
 
-    fn view(stored: Stored<Self>, app: &App) -> ComboView {
-        let origin = ResourceOrigin::of(app, &stored);
+    fn view(stored: Stored<Self>, access: &TenantAccess<'_>) -> ComboView {
+        let origin = ResourceOrigin::of(access.app, &stored);
         let combo = stored.value;
         ComboView {
             id: combo.name.clone(),
@@ -107,7 +108,7 @@ impl Served for Combo {
         let mut patch = patch.clone();
         ["models", "targets"].iter().for_each(|alias| patch.rename(alias, "selectors"));
         let mut body: ComboBody =
-            patch.over(known, &["id", "source", "overrides", "created_at", "updated_at"])?;
+            patch.over(known, &["id", "source", "tenant_id", "overrides", "created_at", "updated_at"])?;
         let name = record::name("name", body.name.take(), name.to_owned())?;
         let mut combo = body.combo(name);
         // Unless weights were sent, drops those of removed selectors.
@@ -161,10 +162,10 @@ pub(super) fn switched_on(app: &App) -> Result<(), Fault> {
     security(("bearer" = ["admin:combos:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Combos>>,
+    authorized: Authorized<Read<Combos>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    crud::list::<Combo>(&app, &pairs).await
+    crud::list::<Combo>(&authorized.documents(&app), &pairs).await
 }
 
 /// Create a combo.
@@ -180,7 +181,7 @@ pub async fn create(
 ) -> Result<Response, Problem> {
     switched_on(&app)?;
     let name = body.name.take().unwrap_or_default();
-    crud::create(&app, authorized.principal.actor(), body.combo(name)).await
+    crud::create(&authorized.documents(&app), authorized.principal.actor(), body.combo(name)).await
 }
 
 /// Get a combo.
@@ -190,10 +191,10 @@ pub async fn create(
     security(("bearer" = ["admin:combos:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Combos>>,
+    authorized: Authorized<Read<Combos>>,
     Named(id): Named,
 ) -> Result<Response, Problem> {
-    crud::read::<Combo>(&app, &id).await
+    crud::read::<Combo>(&authorized.documents(&app), &id).await
 }
 
 /// Replace or create a combo.
@@ -212,7 +213,8 @@ pub async fn replace(
     patch: Patch,
 ) -> Result<Response, Problem> {
     switched_on(&app)?;
-    crud::replace::<Combo>(&app, authorized.principal.actor(), &id, &headers, &patch).await
+    crud::replace::<Combo>(&authorized.documents(&app), authorized.principal.actor(), &id, &headers, &patch)
+        .await
 }
 
 /// Delete a combo.
@@ -228,7 +230,7 @@ pub async fn delete(
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
     switched_on(&app)?;
-    crud::delete::<Combo>(&app, authorized.principal.actor(), &id, &headers).await
+    crud::delete::<Combo>(&authorized.documents(&app), authorized.principal.actor(), &id, &headers).await
 }
 
 /// Validate a combo: resolve each of its selectors. Changes nothing.
@@ -239,11 +241,12 @@ pub async fn delete(
     security(("bearer" = ["admin:combos:read"])))]
 pub async fn validate(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Combos>>,
+    authorized: Authorized<Read<Combos>>,
     Named(id): Named,
 ) -> Result<Json<Validation>, Problem> {
-    let combo = crud::find::<Combo>(&app, &id).await?.value;
-    let names = Names::load(&app).await?;
+    let access = authorized.documents(&app);
+    let combo = crud::find::<Combo>(&access, &id).await?.value;
+    let names = Names::load(&access).await?;
     let tried = combo.selectors.iter().map(|selector| {
         let led = names.of_combo(&combo.name, selector);
         SelectorStatus {

@@ -36,6 +36,7 @@ use crate::body::Patch;
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::query::Pairs;
+use crate::tenant_access::TenantAccess;
 pub use draft::GuardrailBody;
 
 #[derive(Serialize, ToSchema)]
@@ -64,10 +65,10 @@ impl Served for Guardrail {
     type View = GuardrailView;
     const TITLE: &'static str = "guardrail";
 
-    fn view(stored: Stored<Self>, app: &App) -> GuardrailView {
-        let origin = ResourceOrigin::of(app, &stored);
+    fn view(stored: Stored<Self>, access: &TenantAccess<'_>) -> GuardrailView {
+        let origin = ResourceOrigin::of(access.app, &stored);
         let guardrail = stored.value;
-        let error = compiled(app, &guardrail).err();
+        let error = compiled(access, &guardrail).err();
         GuardrailView {
             guardrail_type: guardrail.config.guardrail_type(),
             config: settings(&guardrail.config, &guardrail.headers),
@@ -95,8 +96,9 @@ impl Served for Guardrail {
     }
 
     /// Refuses a webhook at an address that the gateway may not call, and a model that no provider serves.
-    fn check_settings(&self, app: &App) -> Result<(), Fault> {
-        if let Some(reason) = unknown_model(&app.gateway.snapshot().routes, self) {
+    fn check_settings(&self, access: &TenantAccess<'_>) -> Result<(), Fault> {
+        let app = access.app;
+        if let Some(reason) = unknown_model(&access.snapshot().routes, self) {
             return Err(fault::invalid_parameter("config.model", reason));
         }
         match &self.config {
@@ -120,8 +122,11 @@ pub(super) fn unknown_model(routes: &Routes, guardrail: &Guardrail) -> Option<St
 }
 
 /// A stored guardrail in compiled form: that of the snapshot, unless the snapshot has another version.
-fn compiled(app: &App, guardrail: &Guardrail) -> Result<Arc<CompiledGuardrail>, CompileError> {
-    match app.gateway.snapshot().guardrails.get(&guardrail.name) {
+fn compiled(
+    access: &TenantAccess<'_>,
+    guardrail: &Guardrail,
+) -> Result<Arc<CompiledGuardrail>, CompileError> {
+    match access.snapshot().guardrails.get(&guardrail.name) {
         Some(compiled) if compiled.document() == guardrail => Ok(compiled.clone()),
         _ => CompiledGuardrail::compile(guardrail.clone()).map(Arc::new),
     }
@@ -148,10 +153,10 @@ fn settings(config: &GuardrailConfig, headers: &BTreeMap<String, String>) -> Val
     security(("bearer" = ["admin:guardrails:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Guardrails>>,
+    authorized: Authorized<Read<Guardrails>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    crud::list::<Guardrail>(&app, &pairs).await
+    crud::list::<Guardrail>(&authorized.documents(&app), &pairs).await
 }
 
 /// Get a guardrail.
@@ -161,10 +166,10 @@ pub async fn list(
     security(("bearer" = ["admin:guardrails:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Guardrails>>,
+    authorized: Authorized<Read<Guardrails>>,
     Named(name): Named,
 ) -> Result<Response, Problem> {
-    crud::read::<Guardrail>(&app, &name).await
+    crud::read::<Guardrail>(&authorized.documents(&app), &name).await
 }
 
 /// Replace or create a guardrail. Workflows in force that refer to it apply it from the next call on.
@@ -181,7 +186,14 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    crud::replace::<Guardrail>(&app, authorized.principal.actor(), &name, &headers, &patch).await
+    crud::replace::<Guardrail>(
+        &authorized.documents(&app),
+        authorized.principal.actor(),
+        &name,
+        &headers,
+        &patch,
+    )
+    .await
 }
 
 /// Delete a guardrail. Refused while a workflow in force refers to it.
@@ -195,5 +207,6 @@ pub async fn delete(
     Named(name): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<Guardrail>(&app, authorized.principal.actor(), &name, &headers).await
+    crud::delete::<Guardrail>(&authorized.documents(&app), authorized.principal.actor(), &name, &headers)
+        .await
 }

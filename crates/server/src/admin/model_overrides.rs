@@ -24,6 +24,7 @@ use crate::fault::Problem;
 use crate::nearest;
 use crate::path::Named;
 use crate::query::Pairs;
+use crate::tenant_access::TenantAccess;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -74,9 +75,9 @@ impl Served for ModelOverride {
     type View = OverrideView;
     const TITLE: &'static str = "model override";
 
-    fn view(stored: Stored<Self>, app: &App) -> OverrideView {
+    fn view(stored: Stored<Self>, access: &TenantAccess<'_>) -> OverrideView {
         OverrideView {
-            origin: ResourceOrigin::of(app, &stored),
+            origin: ResourceOrigin::of(access.app, &stored),
             selector: stored.value.selector,
             enabled: stored.value.enabled,
             user_paths: stored.value.user_paths,
@@ -112,10 +113,10 @@ impl Served for ModelOverride {
     security(("bearer" = ["admin:model-overrides:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<ModelOverrides>>,
+    authorized: Authorized<Read<ModelOverrides>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    crud::list::<ModelOverride>(&app, &pairs).await
+    crud::list::<ModelOverride>(&authorized.documents(&app), &pairs).await
 }
 
 /// Get a model override.
@@ -126,10 +127,10 @@ pub async fn list(
     security(("bearer" = ["admin:model-overrides:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<ModelOverrides>>,
+    authorized: Authorized<Read<ModelOverrides>>,
     Named(selector): Named,
 ) -> Result<Response, Problem> {
-    crud::read::<ModelOverride>(&app, &selector).await
+    crud::read::<ModelOverride>(&authorized.documents(&app), &selector).await
 }
 
 /// Replace or create an override.
@@ -146,7 +147,14 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    crud::replace::<ModelOverride>(&app, authorized.principal.actor(), &selector, &headers, &patch).await
+    crud::replace::<ModelOverride>(
+        &authorized.documents(&app),
+        authorized.principal.actor(),
+        &selector,
+        &headers,
+        &patch,
+    )
+    .await
 }
 
 /// Delete an override: the provider's and the catalogue's values apply again.
@@ -161,5 +169,11 @@ pub async fn delete(
     Named(selector): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<ModelOverride>(&app, authorized.principal.actor(), &selector, &headers).await
+    crud::delete::<ModelOverride>(
+        &authorized.documents(&app),
+        authorized.principal.actor(),
+        &selector,
+        &headers,
+    )
+    .await
 }

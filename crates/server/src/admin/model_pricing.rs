@@ -27,6 +27,7 @@ use crate::fault::Problem;
 use crate::nearest;
 use crate::path::Named;
 use crate::query::{self, Pairs};
+use crate::tenant_access::TenantAccess;
 
 pub use view::{PriceSource, PriceView};
 
@@ -34,8 +35,8 @@ impl Served for ModelPrice {
     type View = PriceView;
     const TITLE: &'static str = "price of the operator's for";
 
-    fn view(stored: Stored<Self>, app: &App) -> PriceView {
-        view::show(&app.gateway.snapshot().routes, &stored.value.selector)
+    fn view(stored: Stored<Self>, access: &TenantAccess<'_>) -> PriceView {
+        view::show(&access.snapshot().routes, &stored.value.selector)
     }
 
     fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
@@ -110,7 +111,7 @@ pub async fn read(
     Named(selector): Named,
 ) -> Result<Response, Problem> {
     let routes = &authorized.snapshot.routes;
-    let stored = app.refresher.store().collection::<ModelPrice>().get_readable(&selector).await?;
+    let stored = authorized.documents(&app).collection::<ModelPrice>().get_readable(&selector).await?;
     match stored {
         Some(stored) => Ok(record::answer(StatusCode::OK, &stored.etag(), view::show(routes, &selector))),
         None if view::is_known(routes, &selector) => Ok(Json(view::show(routes, &selector)).into_response()),
@@ -133,7 +134,14 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    crud::replace::<ModelPrice>(&app, authorized.principal.actor(), &selector, &headers, &patch).await
+    crud::replace::<ModelPrice>(
+        &authorized.documents(&app),
+        authorized.principal.actor(),
+        &selector,
+        &headers,
+        &patch,
+    )
+    .await
 }
 
 /// Delete the operator's price: the catalogue's price, if any, applies again.
@@ -148,5 +156,6 @@ pub async fn delete(
     Named(selector): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<ModelPrice>(&app, authorized.principal.actor(), &selector, &headers).await
+    crud::delete::<ModelPrice>(&authorized.documents(&app), authorized.principal.actor(), &selector, &headers)
+        .await
 }

@@ -13,10 +13,11 @@ use pipeline::routing::resolve;
 use pipeline::routing::routes::{Deployment, Instance, Routes};
 use store::StoreError;
 
-use crate::App;
 use crate::nearest;
+use crate::tenant_access::TenantAccess;
 
 /// All names as currently stored, not as in the snapshot: a check must see the writes of other replicas.
+#[derive(Clone)]
 pub struct Names {
     pub routes: Arc<Routes>,
     pub pools: BTreeMap<String, Pool>,
@@ -25,13 +26,22 @@ pub struct Names {
 }
 
 impl Names {
-    pub async fn load(app: &App) -> Result<Self, StoreError> {
+    /// The names that a tenant sees.
+    pub async fn load(access: &TenantAccess<'_>) -> Result<Self, StoreError> {
         Ok(Self {
-            routes: app.gateway.snapshot().routes.clone(),
-            pools: stored(app).await?,
-            aliases: stored(app).await?,
-            combos: stored(app).await?,
+            routes: access.snapshot().routes.clone(),
+            pools: stored(access).await?,
+            aliases: stored(access).await?,
+            combos: stored(access).await?,
         })
+    }
+
+    /// These names as a tenant sees them: its own documents take the place of those with the same name.
+    pub async fn with_own(mut self, access: &TenantAccess<'_>) -> Result<Self, StoreError> {
+        self.pools.extend(own(access).await?);
+        self.aliases.extend(own(access).await?);
+        self.combos.extend(own(access).await?);
+        Ok(self)
     }
 
     /// Checks that a name is not taken by another kind, so that every name is unambiguous. A record that already has
@@ -142,7 +152,13 @@ fn selectors(deployments: &[Arc<Deployment>]) -> Vec<String> {
     deployments.iter().map(|deployment| deployment.target.selector()).collect()
 }
 
-async fn stored<T: Resource>(app: &App) -> Result<BTreeMap<String, T>, StoreError> {
-    let documents = app.refresher.effective::<T>().await?;
+/// The tenant's own documents, by name.
+async fn own<T: Resource>(access: &TenantAccess<'_>) -> Result<BTreeMap<String, T>, StoreError> {
+    let documents = access.collection::<T>().all().await?;
+    Ok(documents.into_iter().map(|stored| (stored.value.name().to_owned(), stored.value)).collect())
+}
+
+async fn stored<T: Resource>(access: &TenantAccess<'_>) -> Result<BTreeMap<String, T>, StoreError> {
+    let documents = access.effective::<T>().await?;
     Ok(documents.into_iter().map(|stored| (stored.value.name().to_owned(), stored.value)).collect())
 }

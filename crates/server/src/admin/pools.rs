@@ -24,6 +24,7 @@ use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::query::Pairs;
+use crate::tenant_access::TenantAccess;
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
@@ -93,15 +94,15 @@ impl Served for Pool {
     type View = PoolView;
     const TITLE: &'static str = "pool";
 
-    fn view(stored: Stored<Self>, app: &App) -> PoolView {
-        let origin = ResourceOrigin::of(app, &stored);
+    fn view(stored: Stored<Self>, access: &TenantAccess<'_>) -> PoolView {
+        let origin = ResourceOrigin::of(access.app, &stored);
         let pool = stored.value;
-        let calls = calls(app, &pool);
+        let calls = calls(access, &pool);
         let total = calls.iter().sum();
         let members = pool.members.iter().zip(calls);
         PoolView {
             calls_last_hour: total,
-            members_status: members.map(|(member, calls)| status(app, member, calls, total)).collect(),
+            members_status: members.map(|(member, calls)| status(access, member, calls, total)).collect(),
             name: pool.name,
             description: pool.description,
             members: pool.members,
@@ -115,7 +116,7 @@ impl Served for Pool {
     fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
         let mut body: PoolBody = patch.over(
             known,
-            &["members_status", "calls_last_hour", "source", "overrides", "created_at", "updated_at"],
+            &["members_status", "calls_last_hour", "source", "tenant_id", "overrides", "created_at", "updated_at"],
         )?;
         let name = record::name("name", body.name.take(), name.to_owned())?;
         let mut pool = body.pool(name);
@@ -134,22 +135,22 @@ impl Served for Pool {
 }
 
 /// The calls that each member served in the last hour.
-fn calls(app: &App, pool: &Pool) -> Vec<u64> {
-    let (snapshot, now) = (app.gateway.snapshot(), app.gateway.clock.tick());
+fn calls(access: &TenantAccess<'_>, pool: &Pool) -> Vec<u64> {
+    let (snapshot, now) = (access.snapshot(), access.app.gateway.clock.tick());
     let known = snapshot.routes.names.pools.get(&pool.name);
     let count = |member: &String| known.map_or(0, |known| known.calls.last_hour(member, now));
     pool.members.iter().map(count).collect()
 }
 
 /// The current state of a member, which served this many of all calls to the pool.
-fn status(app: &App, member: &str, calls: u64, total: u64) -> MemberStatus {
-    let snapshot = app.gateway.snapshot();
+fn status(access: &TenantAccess<'_>, member: &str, calls: u64, total: u64) -> MemberStatus {
+    let snapshot = access.snapshot();
     let instance = snapshot.routes.instances.get(member);
     MemberStatus {
         name: member.to_owned(),
         known: instance.is_some(),
         enabled: instance.is_some_and(|instance| instance.provider.enabled),
-        health: instance.map(|instance| providers::health_of(app, instance).0),
+        health: instance.map(|instance| providers::health_of(access.app, instance).0),
         calls_last_hour: calls,
         share: (total > 0).then(|| (calls as f64 / total as f64 * 1000.0).round() / 1000.0),
     }
@@ -163,10 +164,10 @@ fn status(app: &App, member: &str, calls: u64, total: u64) -> MemberStatus {
     security(("bearer" = ["admin:pools:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Pools>>,
+    authorized: Authorized<Read<Pools>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    crud::list::<Pool>(&app, &pairs).await
+    crud::list::<Pool>(&authorized.documents(&app), &pairs).await
 }
 
 /// Create a pool.
@@ -180,7 +181,7 @@ pub async fn create(
     Strict(mut body): Strict<PoolBody>,
 ) -> Result<Response, Problem> {
     let name = body.name.take().unwrap_or_default();
-    crud::create(&app, authorized.principal.actor(), body.pool(name)).await
+    crud::create(&authorized.documents(&app), authorized.principal.actor(), body.pool(name)).await
 }
 
 /// Get a pool with the current state of its members.
@@ -190,10 +191,10 @@ pub async fn create(
     security(("bearer" = ["admin:pools:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Pools>>,
+    authorized: Authorized<Read<Pools>>,
     Named(name): Named,
 ) -> Result<Response, Problem> {
-    crud::read::<Pool>(&app, &name).await
+    crud::read::<Pool>(&authorized.documents(&app), &name).await
 }
 
 /// Replace or create a pool.
@@ -210,7 +211,8 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    crud::replace::<Pool>(&app, authorized.principal.actor(), &name, &headers, &patch).await
+    crud::replace::<Pool>(&authorized.documents(&app), authorized.principal.actor(), &name, &headers, &patch)
+        .await
 }
 
 /// Delete a pool.
@@ -224,5 +226,5 @@ pub async fn delete(
     Named(name): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<Pool>(&app, authorized.principal.actor(), &name, &headers).await
+    crud::delete::<Pool>(&authorized.documents(&app), authorized.principal.actor(), &name, &headers).await
 }

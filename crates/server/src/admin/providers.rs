@@ -26,6 +26,7 @@ use crate::authorized::{Authorized, Providers, Read, Write};
 use crate::body::{Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
+use crate::tenant_access::TenantAccess;
 pub use draft::ProviderBody;
 pub use health::{ProviderHealth, of as health_of};
 use view::{ProviderView, TypeView};
@@ -74,12 +75,13 @@ pub async fn create(
 ) -> Result<Response, Problem> {
     let _turn = app.naming.lock().await;
     let provider = body.provider(None)?;
-    if configured(&app, &provider.name).is_some() {
+    let access = authorized.documents(&app);
+    if own(&access, &provider.name).is_some() {
         return Err(fault::conflict(format!("There is already a provider '{}'.", provider.name))
             .param("name")
             .into());
     }
-    write(&app, authorized.principal.actor(), provider, Writing::Create, None, StatusCode::CREATED).await
+    write(&access, authorized.principal.actor(), provider, Writing::Create, None, StatusCode::CREATED).await
 }
 
 /// Get a provider instance.
@@ -93,7 +95,7 @@ pub async fn read(
     Named(name): Named,
 ) -> Result<Response, Problem> {
     let instance = find(&authorized.snapshot.routes.instances, &name)?;
-    let stored = app.refresher.store().collection::<Provider>().get_readable(&name).await?;
+    let stored = authorized.documents(&app).collection::<Provider>().get_readable(&name).await?;
     let view = Json(view::show(&app, &instance));
     Ok(match stored {
         Some(stored) => record::answer(StatusCode::OK, &stored.etag(), view.0),
@@ -118,45 +120,60 @@ pub async fn replace(
     patch: Patch,
 ) -> Result<Response, Problem> {
     let _turn = app.naming.lock().await;
-    let status = if configured(&app, &name).is_some() { StatusCode::OK } else { StatusCode::CREATED };
-    let provider = edited(&app, &name, &patch)?;
-    write(&app, authorized.principal.actor(), provider, Writing::Upsert, record::if_match(&headers), status)
-        .await
+    let access = authorized.documents(&app);
+    let status = if own(&access, &name).is_some() { StatusCode::OK } else { StatusCode::CREATED };
+    let provider = edited(&access, &name, &patch)?;
+    write(
+        &access,
+        authorized.principal.actor(),
+        provider,
+        Writing::Upsert,
+        record::if_match(&headers),
+        status,
+    )
+    .await
 }
 
 /// The instance that a PUT asks for: the members that were sent, over those in force.
-pub(super) fn edited(app: &App, name: &str, patch: &Patch) -> Result<Provider, Fault> {
-    let known = configured(app, name);
+pub(super) fn edited(access: &TenantAccess<'_>, name: &str, patch: &Patch) -> Result<Provider, Fault> {
+    let known = own(access, name);
     let stored = known.as_ref().map(|known| &known.provider);
     let mut body = ProviderBody::over(stored, patch)?;
     body.name = Some(record::name("name", body.name.take(), name.to_owned())?);
     body.provider(stored)
 }
 
-/// The instance in the current snapshot. Read after the `naming` lock is acquired, so that a waiting request does not
-/// restore a value that was just replaced.
-fn configured(app: &App, name: &str) -> Option<Arc<Instance>> {
-    let snapshot = app.gateway.snapshot();
-    snapshot.routes.instances.get(name).filter(|known| known.source != ProviderSource::Default).cloned()
+/// The tenant's own instance in the current snapshot: one of a tenant has nothing, above all no key, of the one of the
+/// default tenant that it replaces. Read after the `naming` lock is acquired, so that a waiting request does not restore
+/// a value that was just replaced.
+fn own(access: &TenantAccess<'_>, name: &str) -> Option<Arc<Instance>> {
+    let snapshot = access.snapshot();
+    let instance = snapshot.routes.instances.get(name).filter(|known| is_own(access, known));
+    instance.filter(|known| known.source != ProviderSource::Default).cloned()
+}
+
+fn is_own(access: &TenantAccess<'_>, instance: &Instance) -> bool {
+    instance.tenant.as_deref() == access.tenant()
 }
 
 /// Writes an instance. The caller must hold the `naming` lock.
 async fn write(
-    app: &Arc<App>,
+    access: &TenantAccess<'_>,
     actor: &str,
     provider: Provider,
     writing: Writing,
     if_match: Option<&str>,
     status: StatusCode,
 ) -> Result<Response, Problem> {
+    let app = access.app;
     judge_address(app, &provider)?;
-    Names::load(app).await?.free(Provider::KIND, &provider.name)?;
-    let stored =
-        app.refresher.store().collection::<Provider>().put(&provider, writing, actor, if_match).await?;
+    Names::load(access).await?.free(Provider::KIND, &provider.name)?;
+    let stored = access.collection::<Provider>().put(&provider, writing, actor, if_match).await?;
     app.refresher.refresh().await?;
     let (refresher, name) = (app.refresher.clone(), provider.name.clone());
-    app.gateway.tasks.spawn(async move { refresher.discover_one(&name).await });
-    let instance = find(&app.gateway.snapshot().routes.instances, &provider.name)?;
+    let tenant = access.tenant().map(str::to_owned);
+    app.gateway.tasks.spawn(async move { refresher.discover_one(tenant.as_deref(), &name).await });
+    let instance = find(&access.snapshot().routes.instances, &provider.name)?;
     Ok(record::answer(status, &stored.etag(), view::show(app, &instance)))
 }
 
@@ -192,13 +209,17 @@ pub async fn delete(
 ) -> Result<StatusCode, Problem> {
     let _turn = app.naming.lock().await;
     // Looked up in storage: an unreadable document is not in the snapshot and can still be deleted.
-    if app.refresher.store().documents().find(Provider::KIND, &name).await?.is_none() {
-        let instance = find(&app.gateway.snapshot().routes.instances, &name)?;
-        return Err(not_stored(&name, instance.source).into());
+    let access = authorized.documents(&app);
+    if access.documents().find(Provider::KIND, &name).await?.is_none() {
+        let instance = find(&access.snapshot().routes.instances, &name)?;
+        return Err(match access.tenant() {
+            Some(tenant) => record::inherited("provider", &name, tenant).into(),
+            None => not_stored(&name, instance.source).into(),
+        });
     }
-    let providers = app.refresher.store().collection::<Provider>();
+    let providers = access.collection::<Provider>();
     let (actor, if_match) = (authorized.principal.actor(), record::if_match(&headers));
-    match app.refresher.configured_source(&name) {
+    match app.refresher.configured_source(&name).filter(|_| access.tenant().is_none()) {
         Some(_) => providers.delete_override(&name, actor, if_match).await?,
         None => {
             let deleted = providers.delete_any(&name, actor, if_match).await;
@@ -229,8 +250,11 @@ pub async fn discover(
     authorized: Authorized<Write<Providers>>,
     Named(name): Named,
 ) -> Result<Json<ProviderView>, Problem> {
-    find(&authorized.snapshot.routes.instances, &name)?;
-    app.refresher.discover_one(&name).await;
-    let instance = find(&app.gateway.snapshot().routes.instances, &name)?;
+    let access = authorized.documents(&app);
+    if !is_own(&access, &*find(&authorized.snapshot.routes.instances, &name)?) {
+        authorized.principal.require_no_tenant()?;
+    }
+    app.refresher.discover_one(access.tenant(), &name).await;
+    let instance = find(&access.snapshot().routes.instances, &name)?;
     Ok(Json(view::show(&app, &instance)))
 }

@@ -8,7 +8,7 @@ use domain::resources::Resource;
 use http::header::{ETAG, IF_MATCH};
 use http::{HeaderMap, StatusCode};
 use serde::Serialize;
-use store::Stored;
+use store::{DEFAULT_TENANT, Stored};
 use utoipa::ToSchema;
 
 use crate::App;
@@ -53,7 +53,7 @@ pub fn name(param: &str, sent: Option<String>, path: String) -> Result<String, F
 }
 
 /// Read-only members of most views.
-pub const ORIGIN: [&str; 4] = ["source", "overrides", "created_at", "updated_at"];
+pub const ORIGIN: [&str; 5] = ["source", "tenant_id", "overrides", "created_at", "updated_at"];
 
 /// The place in which a document is configured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
@@ -69,6 +69,9 @@ pub enum ResourceSource {
 #[derive(Serialize, ToSchema)]
 pub struct ResourceOrigin {
     pub source: ResourceSource,
+    /// The tenant that the document belongs to; absent for those of the default tenant, which all tenants see
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
     /// The source of the document that this one overrides; deleting this one restores it
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<ResourceSource>,
@@ -84,6 +87,7 @@ impl ResourceOrigin {
         let overrides = is_stored && app.refresher.is_configured(T::KIND, stored.value.name());
         Self {
             source: if is_stored { ResourceSource::Admin } else { ResourceSource::File },
+            tenant_id: Some(stored.tenant.clone()).filter(|tenant| tenant != DEFAULT_TENANT),
             overrides: overrides.then_some(ResourceSource::File),
             created_at: is_stored.then(|| time(stored.created_at)),
             updated_at: is_stored.then(|| time(stored.updated_at)),
@@ -95,6 +99,13 @@ impl ResourceOrigin {
 pub fn configured(title: &str, name: &str) -> Fault {
     fault::conflict(format!(
         "The {title} '{name}' is configured in the file and cannot be deleted here. Remove it there, or override it."
+    ))
+}
+
+/// The error for a document of the default tenant that another tenant cannot delete.
+pub fn inherited(title: &str, name: &str, tenant: &str) -> Fault {
+    fault::not_found(format!(
+        "The tenant '{tenant}' has no {title} '{name}' of its own: it sees that of the default tenant, which can be overridden and not be deleted."
     ))
 }
 

@@ -63,6 +63,9 @@ pub struct SnapshotStatus {
 pub struct DocumentStatus {
     pub kind: &'static str,
     pub name: String,
+    /// The tenant that it belongs to; absent for the default tenant
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
     /// Names fields and positions, never values
     pub error: String,
     /// When this process first failed to compile it
@@ -125,13 +128,12 @@ pub async fn status(
 }
 
 fn documents(snapshot: &Snapshot) -> Vec<DocumentStatus> {
-    let view = |DocumentError { kind, name, error, since }: DocumentError<'_>| DocumentStatus {
-        kind,
-        name: name.to_owned(),
-        error: error.to_owned(),
-        since: record::time(since),
+    let view = |(tenant, DocumentError { kind, name, error, since }): (&str, DocumentError<'_>)| {
+        let tenant_id = Some(tenant.to_owned()).filter(|tenant| !tenant.is_empty());
+        let (name, error, since) = (name.to_owned(), error.to_owned(), record::time(since));
+        DocumentStatus { kind, name, tenant_id, error, since }
     };
-    snapshot.document_errors.iter().map(view).collect()
+    snapshot.all_document_errors().map(view).collect()
 }
 
 fn journal(app: &App, state: &'static str) -> JournalStatus {

@@ -22,6 +22,7 @@ use crate::body::{EmptyBody, OptionalBody, Patch, Strict};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::query::Pairs;
+use crate::tenant_access::TenantAccess;
 
 /// Members of the view that a PUT may repeat.
 const READ_ONLY: [&str; 4] = ["slug", "status", "created_at", "updated_at"];
@@ -68,7 +69,7 @@ impl Served for Tenant {
     type View = TenantView;
     const TITLE: &'static str = "tenant";
 
-    fn view(stored: Stored<Self>, _: &App) -> TenantView {
+    fn view(stored: Stored<Self>, _: &TenantAccess<'_>) -> TenantView {
         TenantView {
             slug: stored.value.id.clone(),
             id: stored.value.id,
@@ -107,7 +108,7 @@ pub fn require_known(app: &App, tenant_id: Option<&str>) -> Result<(), Fault> {
     };
     match app.gateway.snapshot().identities.tenants.has(id) {
         true => Ok(()),
-        false => Err(fault::invalid_parameter("tenant_id", format!("There is no tenant '{id}'."))),
+        false => Err(fault::unknown_tenant(id)),
     }
 }
 
@@ -122,7 +123,7 @@ pub async fn list(
     _: Authorized<Read<Tenants>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    crud::list::<Tenant>(&app, &pairs).await
+    crud::list::<Tenant>(&TenantAccess::of_default(&app), &pairs).await
 }
 
 /// Create a tenant.
@@ -138,7 +139,7 @@ pub async fn create(
     let TenantBody { slug, name, metadata } = body;
     let name = name.unwrap_or_default();
     let tenant = Tenant { id: slug, name, status: TenantStatus::Active, metadata };
-    crud::create(&app, authorized.principal.actor(), tenant).await
+    crud::create(&TenantAccess::of_default(&app), authorized.principal.actor(), tenant).await
 }
 
 /// Get a tenant.
@@ -151,7 +152,7 @@ pub async fn read(
     _: Authorized<Read<Tenants>>,
     Named(id): Named,
 ) -> Result<Response, Problem> {
-    crud::read::<Tenant>(&app, &id).await
+    crud::read::<Tenant>(&TenantAccess::of_default(&app), &id).await
 }
 
 /// Change or create a tenant. Its status is changed by suspend and activate.
@@ -168,7 +169,14 @@ pub async fn replace(
     headers: HeaderMap,
     patch: Patch,
 ) -> Result<Response, Problem> {
-    crud::replace::<Tenant>(&app, authorized.principal.actor(), &id, &headers, &patch).await
+    crud::replace::<Tenant>(
+        &TenantAccess::of_default(&app),
+        authorized.principal.actor(),
+        &id,
+        &headers,
+        &patch,
+    )
+    .await
 }
 
 /// Delete a tenant that no key and no user belongs to.
@@ -182,7 +190,7 @@ pub async fn delete(
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<StatusCode, Problem> {
-    crud::delete::<Tenant>(&app, authorized.principal.actor(), &id, &headers).await
+    crud::delete::<Tenant>(&TenantAccess::of_default(&app), authorized.principal.actor(), &id, &headers).await
 }
 
 /// Suspend a tenant: its keys, users and tokens get 403 `tenant_suspended`.
@@ -215,11 +223,12 @@ pub async fn activate(
 
 async fn set_status(app: &App, id: &str, status: TenantStatus, actor: &str) -> Result<Response, Problem> {
     let _turn = app.naming.lock().await;
-    let stored = crud::find::<Tenant>(app, id).await?;
+    let access = TenantAccess::of_default(app);
+    let stored = crud::find::<Tenant>(&access, id).await?;
     let etag = stored.etag();
     let tenant = Tenant { status, ..stored.value };
     let tenants = app.refresher.store().collection::<Tenant>();
     let stored = tenants.put(&tenant, Writing::Replace, actor, Some(&etag)).await?;
     app.refresher.refresh().await?;
-    Ok(record::answer(StatusCode::OK, &stored.etag(), Tenant::view(stored, app)))
+    Ok(record::answer(StatusCode::OK, &stored.etag(), Tenant::view(stored, &access)))
 }

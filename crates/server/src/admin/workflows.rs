@@ -32,6 +32,7 @@ use crate::fault::Problem;
 use crate::nearest;
 use crate::path::Named;
 use crate::query::{self, Pairs};
+use crate::tenant_access::TenantAccess;
 use stored::StoredWorkflows;
 
 const MAX_PAGE: i64 = 1000;
@@ -81,6 +82,9 @@ pub struct WorkflowVersion {
     /// Null for the managed default.
     pub created_at: Option<String>,
     pub created_by: String,
+    /// The tenant that the version belongs to; absent for those of the default tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
     /// Why one of its guardrails cannot work at present; its `on_error` applies to calls.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -119,9 +123,9 @@ fn missing(id: &str) -> Fault {
 
 /// The answer with a version as it is stored now. Its ETag is that of the activation of its scope: versions themselves
 /// do not change.
-async fn answer(app: &App, status: StatusCode, id: &str) -> Result<Response, Problem> {
-    let stored = StoredWorkflows::load(app).await?;
-    let record = stored.record(app, id).ok_or_else(|| missing(id))?;
+async fn answer(access: &TenantAccess<'_>, status: StatusCode, id: &str) -> Result<Response, Problem> {
+    let stored = StoredWorkflows::load(access).await?;
+    let record = stored.record(access, id).ok_or_else(|| missing(id))?;
     let activation = record.scope().and_then(|scope| stored.activation(&scope.key()));
     Ok(match activation.map(store::Stored::etag) {
         Some(etag) => record::answer(status, &etag, record),
@@ -141,10 +145,11 @@ fn page(pairs: &Pairs, records: Vec<impl Serialize>) -> Result<Response, Problem
     security(("bearer" = ["admin:workflows:read"])))]
 pub async fn list(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Workflows>>,
+    authorized: Authorized<Read<Workflows>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
-    let mut records = StoredWorkflows::load(&app).await?.records(&app);
+    let access = authorized.documents(&app);
+    let mut records = StoredWorkflows::load(&access).await?.records(&access);
     records.retain(WorkflowRecord::is_active);
     page(&pairs, records)
 }
@@ -161,7 +166,7 @@ pub async fn list(
     security(("bearer" = ["admin:workflows:read"])))]
 pub async fn versions(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Workflows>>,
+    authorized: Authorized<Read<Workflows>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     let types = WorkflowScopeType::ALL.map(|scope_type| (scope_type.as_str(), Some(scope_type)));
@@ -171,7 +176,8 @@ pub async fn versions(
     let fits = |wanted: Option<&str>, member: &Option<String>| {
         wanted.is_none_or(|wanted| member.as_deref() == Some(wanted))
     };
-    let mut records = StoredWorkflows::load(&app).await?.records(&app);
+    let access = authorized.documents(&app);
+    let mut records = StoredWorkflows::load(&access).await?.records(&access);
     records.retain(|record| {
         // A version whose scope is not known is always listed.
         record.scope().is_none_or(|scope| {
@@ -191,10 +197,10 @@ pub async fn versions(
     security(("bearer" = ["admin:workflows:read"])))]
 pub async fn read(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Workflows>>,
+    authorized: Authorized<Read<Workflows>>,
     Named(id): Named,
 ) -> Result<Response, Problem> {
-    answer(&app, StatusCode::OK, &id).await
+    answer(&authorized.documents(&app), StatusCode::OK, &id).await
 }
 
 /// Create a version and put it in force for its scope. `If-Match` refers to the version in force before.
@@ -220,23 +226,27 @@ pub async fn create(
         created_by: actor.to_owned(),
     };
     workflow.validate()?;
-    check_provider(&app.gateway.snapshot().routes, &workflow.scope)?;
+    let access = authorized.documents(&app);
+    check_provider(&access.snapshot().routes, &workflow.scope)?;
     // Held until the activation refers to the guardrails: they cannot be deleted then.
     let _turn = app.naming.lock().await;
-    references::check(&app, &workflow.workflow_payload).await?;
+    references::check(&access, &workflow.workflow_payload).await?;
     // The number is taken before the version is written: versions never change, so a number that two requests have
     // taken could not be corrected. If the process ends here, the number is not used, or the version is not in force.
-    workflow.version = activation::take_number(&app, actor, &workflow.scope, &headers).await?;
-    let collection = app.refresher.store().collection::<Workflow>();
+    workflow.version = activation::take_number(&access, actor, &workflow.scope, &headers).await?;
+    let collection = access.collection::<Workflow>();
     collection.put(&workflow, Writing::Create, actor, None).await?;
-    activation::put_in_force(&app, actor, &workflow).await?;
-    answer(&app, StatusCode::CREATED, &workflow.id).await
+    activation::put_in_force(&access, actor, &workflow).await?;
+    answer(&access, StatusCode::CREATED, &workflow.id).await
 }
 
 /// The stored activation of a scope, or one without a version in force.
-pub(super) async fn activation_of_scope(app: &App, scope: &str) -> Result<WorkflowActivation, Problem> {
-    let stored = StoredWorkflows::load(app).await?;
-    let known = app.refresher.store().collection::<WorkflowActivation>().get_readable(scope).await?;
+pub(super) async fn activation_of_scope(
+    access: &TenantAccess<'_>,
+    scope: &str,
+) -> Result<WorkflowActivation, Problem> {
+    let stored = StoredWorkflows::load(access).await?;
+    let known = access.collection::<WorkflowActivation>().get_readable(scope).await?;
     Ok(known.map(|known| known.value).unwrap_or_else(|| WorkflowActivation {
         scope: scope.to_owned(),
         versions: stored.newest(scope),

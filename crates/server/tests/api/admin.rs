@@ -25,6 +25,7 @@ mod round_trip;
 mod runtime;
 mod settings;
 mod strictness;
+mod tenant_documents;
 mod tenants;
 mod usage;
 mod webhooks;

@@ -495,5 +495,6 @@ fn empty_snapshot() -> Snapshot {
         guardrails: Default::default(),
         workflows: Default::default(),
         document_errors: Default::default(),
+        tenant_views: Default::default(),
     }
 }

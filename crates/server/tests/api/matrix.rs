@@ -1,5 +1,7 @@
 //! Access tests: every documented route and method with every kind of caller.
 
+mod tenants;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use domain::clock::Clock as _;

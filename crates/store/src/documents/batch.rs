@@ -13,8 +13,9 @@ use crate::database::Writing;
 
 /// Documents to put and to delete, in this order. Each is a separate entry in the change log.
 #[derive(Default)]
-pub struct Batch(Vec<Step>);
+pub struct Batch(Vec<(String, Step)>);
 
+/// A change of a tenant's document.
 enum Step {
     Put(OwnedDraft),
     Delete { kind: &'static str, name: String, secrets: &'static [&'static str], referenced: bool },
@@ -33,19 +34,21 @@ impl Batch {
         self.0.is_empty()
     }
 
-    /// Adds a document, in place of the stored one of its name.
-    pub fn put<T: Resource>(&mut self, value: &T) -> Result<(), StoreError> {
+    /// Adds a document of a tenant, in place of its stored one of that name.
+    pub fn put<T: Resource>(&mut self, tenant: &str, value: &T) -> Result<(), StoreError> {
         let (body, references) = serialize(value)?;
         let (kind, name, secrets) = (T::KIND, value.name().to_owned(), T::SECRETS);
-        self.0.push(Step::Put(OwnedDraft { kind, name, body, secrets, references }));
+        let put = Step::Put(OwnedDraft { kind, name, body, secrets, references });
+        self.0.push((tenant.to_owned(), put));
         Ok(())
     }
 
-    /// Deletes a document; fails while others refer to it. Referrers are deleted before it in the same batch. With
+    /// Deletes a document of a tenant; fails while others refer to it. Referrers are deleted before it in the same batch. With
     /// `is_override`, the name continues to exist outside of storage, and others may keep referring to it.
-    pub fn delete<T: Resource>(&mut self, name: &str, is_override: bool) {
+    pub fn delete<T: Resource>(&mut self, tenant: &str, name: &str, is_override: bool) {
         let (kind, secrets) = (T::KIND, T::SECRETS);
-        self.0.push(Step::Delete { kind, name: name.to_owned(), secrets, referenced: is_override });
+        let delete = Step::Delete { kind, name: name.to_owned(), secrets, referenced: is_override };
+        self.0.push((tenant.to_owned(), delete));
     }
 }
 
@@ -58,15 +61,17 @@ impl Documents {
         if database.limited(locked_revision(&mut open)).await? != expected {
             return Err(StoreError::PreconditionFailed);
         }
-        for step in &batch.0 {
+        for (tenant, step) in &batch.0 {
+            let documents = self.of_tenant(tenant);
             match step {
                 Step::Put(OwnedDraft { kind, name, body, secrets, references }) => {
                     let draft = Draft { kind, name, body, secrets, references };
-                    database.limited(self.put_in(&mut open, &draft, Write::Upsert, actor, None)).await?;
+                    database.limited(documents.put_in(&mut open, &draft, Write::Upsert, actor, None)).await?;
                 }
                 Step::Delete { kind, name, secrets, referenced } => {
                     let removal = Removal { secrets, actor, if_match: None, referenced: *referenced };
-                    let removed = self.remove_in(&mut open, self.key(kind, name), &removal, &|_| Ok(()));
+                    let key = documents.key(kind, name);
+                    let removed = documents.remove_in(&mut open, key, &removal, &|_| Ok(()));
                     database.limited(removed).await?;
                 }
             }

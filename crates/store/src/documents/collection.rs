@@ -18,6 +18,8 @@ pub struct Collection<T> {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stored<T> {
     pub value: T,
+    /// The tenant that it belongs to; empty for the default tenant.
+    pub tenant: String,
     pub revision: i64,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -97,6 +99,7 @@ impl<T: Resource> Collection<T> {
         let written = self.documents.put(draft(value, &body, &references), write, actor, if_match).await?;
         Ok(Stored {
             value: value.clone(),
+            tenant: self.documents.tenant().to_owned(),
             revision: written.revision,
             created_at: written.created_at,
             updated_at: written.updated_at,
@@ -184,6 +187,7 @@ pub fn decode<T: Resource>(raw: &RawDocument) -> Result<Stored<T>, String> {
     })?;
     Ok(Stored {
         value,
+        tenant: raw.tenant.clone(),
         revision: raw.revision,
         created_at: raw.created_at,
         updated_at: raw.updated_at,

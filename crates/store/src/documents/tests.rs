@@ -3,11 +3,12 @@
 use domain::fault::{self, Fault};
 use domain::resources::Resource;
 use domain::resources::provider::Provider;
+use domain::resources::tenant::Tenant;
 use domain::secret::Secret;
 use serde::{Deserialize, Serialize};
 
 use super::Documents;
-use crate::database::sql;
+
 use crate::testing::{Hand, Noise, for_each_backend, for_each_database, open, open_with_wrong_key};
 use crate::{Backend, ChangeFilter, Collection, Page, Store, StoreConfig, StoreError, Write, fingerprint};
 
@@ -361,11 +362,7 @@ async fn several_are_written_together_or_not_at_all() {
 #[tokio::test]
 async fn tenants_have_documents_of_their_own() {
     for_each_backend(|store| async move {
-        // While the version before may be running, no two tenants have a document of the same kind and name.
-        for index in ["documents_without_tenant", "document_references_without_tenant"] {
-            store.database().execute(sql(format!("DROP INDEX {index}")), &[]).await.unwrap();
-        }
-        let acme = Documents { tenant: "acme".into(), ..store.documents().clone() };
+        let acme = store.documents().of_tenant("acme");
         let (ours, theirs) = (store.collection::<Provider>(), Collection::<Provider>::new(acme.clone()));
         ours.put(&provider("a"), Write::Create, "m", None).await.unwrap();
         theirs.put(&provider("a"), Write::Create, "m", None).await.unwrap();
@@ -381,14 +378,59 @@ async fn tenants_have_documents_of_their_own() {
             theirs.list(page).await.unwrap()[0].value.api_key.as_ref().map(Secret::reveal),
             Some(SECRET)
         );
-        assert!(matches!(theirs.delete("a", "m", None).await, Err(StoreError::Conflict { .. })));
+        let all = acme.of_all_tenants().await.unwrap();
+        let all: Vec<_> = all.iter().map(|raw| (&*raw.tenant, &*raw.kind, &*raw.name)).collect();
+        assert_eq!(all, [("acme", "pool", "both"), ("acme", "provider", "a"), ("acme", "provider", "b")]);
+        assert!(matches!(theirs.delete("b", "m", None).await, Err(StoreError::Conflict { .. })));
+        // The tenant's own document stands in place of the default tenant's, which is not referred to.
         ours.delete("a", "m", None).await.unwrap();
         assert_eq!((ours.all().await.unwrap().len(), theirs.all().await.unwrap().len()), (0, 2));
 
         let filter = ChangeFilter { limit: 9, ..ChangeFilter::default() };
         assert_eq!(store.documents().changes(&filter).await.unwrap().len(), 2);
         assert_eq!(acme.changes(&filter).await.unwrap().len(), 3);
+        let every = ChangeFilter { all_tenants: true, ..filter };
+        assert_eq!(acme.changes(&every).await.unwrap().len(), 5);
         assert_eq!(acme.changes_since(0, 9).await.unwrap().len(), 5, "revisions count over all tenants");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_tenant_refers_to_documents_of_the_default_tenant_that_it_does_not_have_itself() {
+    for_each_backend(|store| async move {
+        let (ours, theirs) = (store.collection::<Provider>(), store.collection_of::<Provider>("acme"));
+        ours.put(&provider("a"), Write::Create, "m", None).await.unwrap();
+        let pools = store.collection_of::<Pool>("acme");
+        pools.put(&pool("p", &["a"]), Write::Create, "m", None).await.unwrap();
+        let Err(StoreError::Conflict { referrers, .. }) = ours.delete("a", "m", None).await else {
+            panic!("the pool of the tenant needs it")
+        };
+        assert_eq!(referrers, ["pool/p of the tenant 'acme'"]);
+        theirs.put(&provider("a"), Write::Create, "m", None).await.unwrap();
+        // That of the default tenant takes its place.
+        theirs.delete("a", "m", None).await.unwrap();
+        theirs.put(&provider("a"), Write::Create, "m", None).await.unwrap();
+        ours.delete("a", "m", None).await.unwrap();
+        assert!(matches!(theirs.delete("a", "m", None).await, Err(StoreError::Conflict { .. })));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_tenant_with_documents_is_not_deleted() {
+    for_each_backend(|store| async move {
+        let tenants = store.collection::<Tenant>();
+        let tenant = serde_json::from_value(serde_json::json!({"id": "acme", "name": "Acme"})).unwrap();
+        tenants.put(&tenant, Write::Create, "m", None).await.unwrap();
+        let theirs = store.collection_of::<Provider>("acme");
+        theirs.put(&provider("a"), Write::Create, "m", None).await.unwrap();
+        let Err(StoreError::Conflict { referrers, .. }) = tenants.delete("acme", "m", None).await else {
+            panic!("it has a document")
+        };
+        assert_eq!(referrers, ["provider/a of the tenant 'acme'"]);
+        theirs.delete("a", "m", None).await.unwrap();
+        tenants.delete("acme", "m", None).await.unwrap();
     })
     .await;
 }

@@ -1,9 +1,11 @@
 //! Writes documents: revision first, then checks, row, references and change record, in one transaction.
 
 use domain::clock::Timestamp;
+use domain::resources::Resource as _;
+use domain::resources::tenant::Tenant;
 
 use super::collection::Write;
-use super::key::DocumentKey;
+use super::key::{DEFAULT_TENANT, DocumentKey};
 use super::{Documents, RawDocument, columns};
 use crate::StoreError;
 use crate::database::{Row, Writing};
@@ -110,6 +112,10 @@ impl Documents {
         let times = [revision, created_at, now.micros()];
         upsert(open, key, (&body, &sealed), times, actor).await?;
         refer(open, key, draft.references).await?;
+        if key.tenant != DEFAULT_TENANT {
+            // A tenant cannot be deleted while it has documents.
+            add_reference(open, key, Tenant::KIND, key.tenant).await?;
+        }
         let entry = Entry {
             revision,
             at: now,
@@ -240,30 +246,53 @@ async fn upsert(
     open.execute(UPSERT, &values).await.map(|_| ())
 }
 
-/// Replaces the references of a document, which are to documents of the same tenant.
+/// Replaces the references of a document, which are to documents that its tenant sees.
 async fn refer(
     open: &mut Writing,
     key: DocumentKey<'_>,
     references: &[(&'static str, String)],
 ) -> Result<(), StoreError> {
-    const ADD: &str = "INSERT INTO document_references (tenant, kind, name, ref_kind, ref_name) \
-         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant, kind, name, ref_kind, ref_name) DO NOTHING";
     open.execute(UNREFER, &key.values()).await?;
-    let [tenant, own_kind, own_name] = key.values();
     for (kind, name) in references {
-        open.execute(ADD, &[tenant, own_kind, own_name, (*kind).into(), name.into()]).await?;
+        add_reference(open, key, kind, name).await?;
     }
     Ok(())
 }
 
+async fn add_reference(
+    open: &mut Writing,
+    key: DocumentKey<'_>,
+    ref_kind: &str,
+    ref_name: &str,
+) -> Result<(), StoreError> {
+    const ADD: &str = "INSERT INTO document_references (tenant, kind, name, ref_kind, ref_name) \
+         VALUES ($1, $2, $3, $4, $5) ON CONFLICT (tenant, kind, name, ref_kind, ref_name) DO NOTHING";
+    let [tenant, kind, name] = key.values();
+    open.execute(ADD, &[tenant, kind, name, ref_kind.into(), ref_name.into()]).await.map(|_| ())
+}
+
+/// Requires that no document refers to this one. Documents of a tenant refer to those of the default tenant that it
+/// has no document of the same name in place of. After the deletion of a tenant's document, that of the default tenant
+/// takes its place.
 async fn unreferenced(open: &mut Writing, key: DocumentKey<'_>) -> Result<(), StoreError> {
-    const REFERRERS: &str = "SELECT kind, name FROM document_references \
-         WHERE tenant = $1 AND ref_kind = $2 AND ref_name = $3 AND NOT (kind = $2 AND name = $3) \
-         ORDER BY kind, name LIMIT 100";
+    const REFERRERS: &str = "SELECT r.kind, r.name, r.tenant FROM document_references r \
+         WHERE r.ref_kind = $2 AND r.ref_name = $3 AND NOT (r.tenant = $1 AND r.kind = $2 AND r.name = $3) \
+         AND (r.tenant = $1 OR ($1 = '' AND NOT EXISTS (SELECT 1 FROM documents d \
+         WHERE d.tenant = r.tenant AND d.kind = $2 AND d.name = $3))) \
+         ORDER BY r.tenant, r.kind, r.name LIMIT 100";
+    if key.tenant != DEFAULT_TENANT
+        && current(open, DocumentKey { tenant: DEFAULT_TENANT, ..key }).await?.is_some()
+    {
+        return Ok(());
+    }
     let rows = open.fetch(REFERRERS, &key.values()).await?;
     let mut referrers = Vec::with_capacity(rows.len());
     for row in &rows {
-        referrers.push(format!("{}/{}", row.get::<String>(0)?, row.get::<String>(1)?));
+        let (kind, name, tenant): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        referrers.push(match tenant == key.tenant {
+            true => format!("{kind}/{name}"),
+            false => format!("{kind}/{name} of the tenant '{tenant}'"),
+        });
     }
     if referrers.is_empty() {
         return Ok(());

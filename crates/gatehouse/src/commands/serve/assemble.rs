@@ -418,6 +418,7 @@ fn empty_snapshot(master_key: &MasterKey) -> Snapshot {
         guardrails: Default::default(),
         workflows: Default::default(),
         document_errors: Default::default(),
+        tenant_views: Default::default(),
     }
 }
 

@@ -54,7 +54,7 @@ fn only_callers_of_the_same_scope_share_answers() {
         (CacheScope::UserPath, |one, other| one.tenant == other.tenant && one.user_path == other.user_path),
         (CacheScope::Key, |one, other| one.tenant == other.tenant && one.key == other.key),
         (CacheScope::Tenant, |one, other| one.tenant == other.tenant),
-        (CacheScope::Global, |_, _| true),
+        (CacheScope::Global, |one, other| one.tenant == other.tenant),
     ];
     let owners = owners();
     for (scope, shares) in shares {
@@ -129,7 +129,7 @@ fn only_callers_of_the_same_scope_share_answers_to_similar_requests() {
         (CacheScope::UserPath, |one, other| one.tenant == other.tenant && one.user_path == other.user_path),
         (CacheScope::Key, |one, other| one.tenant == other.tenant && one.key == other.key),
         (CacheScope::Tenant, |one, other| one.tenant == other.tenant),
-        (CacheScope::Global, |_, _| true),
+        (CacheScope::Global, |one, other| one.tenant == other.tenant),
     ];
     let owners = owners();
     for (scope, shares) in shares {

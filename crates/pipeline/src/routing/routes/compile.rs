@@ -15,7 +15,7 @@ use wire::vendors::{self, Vendor};
 use super::access::Overrides;
 use super::instance_request::InstanceHeaders;
 use super::prices::{PriceKey, Prices};
-use super::{Deployment, Instance, InstanceConfig, Limits, Routes, facts};
+use super::{Deployment, Instance, InstanceConfig, Limits, Routes, facts, state_key};
 use crate::routing::health::{Health, HealthRegistry};
 use crate::routing::inventory::Listing;
 use crate::services::metrics::{Metrics, TargetMetrics, UNLISTED};
@@ -30,6 +30,8 @@ pub struct CompileInputs<'a> {
     pub trust: &'a dyn Fn(ProviderSource) -> Trust,
     pub metrics: &'a Metrics,
     pub health: &'a HealthRegistry,
+    /// The tenant that a provider belongs to; `None` for the default tenant.
+    pub owner: &'a dyn Fn(&str) -> Option<Arc<str>>,
 }
 
 /// Compiles the routes. Metrics and health of existing targets carry over.
@@ -71,8 +73,10 @@ fn instance(
         "" => vendor.api_version.map(str::to_owned),
         version => Some(version.to_owned()),
     };
-    let unlisted_metrics = metrics.target(&provider.name, UNLISTED);
-    let health = ground.health.instance(&provider.name);
+    let tenant = (ground.owner)(&provider.name);
+    let state_key = state_key(tenant.as_deref(), &provider.name);
+    let unlisted_metrics = metrics.target(&state_key, UNLISTED);
+    let health = ground.health.instance(&state_key);
     let limits = Limits::from(&provider.resilience);
     let overrides = Overrides::of(provider, ground.overrides);
     let core = Arc::new(InstanceConfig {
@@ -87,11 +91,11 @@ fn instance(
         unlisted_metrics,
         health: health.clone(),
     });
-    let listing = ground.listings.get(&provider.name);
+    let listing = ground.listings.get(&*state_key);
     let known = listing.is_some_and(|listing| listing.known);
     let mut deployments = BTreeMap::new();
     let mut add = |model: &str, created: Option<i64>, owned_by: Option<String>| {
-        let metrics = metrics.target(&provider.name, model);
+        let metrics = metrics.target(&state_key, model);
         let deployment = Deployment {
             created,
             owned_by,
@@ -108,7 +112,7 @@ fn instance(
         add(&model.id, model.created, model.owned_by.clone());
     }
     let authoritative = known || !provider.models.is_empty() || vendor.answer.is_some();
-    Instance { provider: provider.clone(), source, core, discovery, deployments, authoritative }
+    Instance { provider: provider.clone(), tenant, source, core, discovery, deployments, authoritative }
 }
 
 /// The deployment of an unlisted model.

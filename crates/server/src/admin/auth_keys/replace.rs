@@ -21,6 +21,7 @@ use crate::authorized::{AuthKeys, Authorized, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
 use crate::path::Named;
+use crate::tenant_access::TenantAccess;
 
 /// An edit of a field: absent, null or a value.
 pub type Edit<T> = Option<Option<T>>;
@@ -114,8 +115,9 @@ pub async fn replace(
 ) -> Result<Response, Problem> {
     let request: EditKey = patch.strict(&READ_ONLY)?;
     let _turn = app.naming.lock().await;
-    let names = Names::load(&app).await?;
-    let routes = app.gateway.snapshot().routes.clone();
+    let routes = authorized.documents(&app).snapshot().routes.clone();
+    let tenant_id = new_tenant(&app, &id, &request);
+    let names = Names::load(&TenantAccess::new(&app, tenant_id.as_deref())).await?;
     let (principal, now) = (&authorized.principal, app.gateway.clock.now());
     let stored = amend::amend(&app, principal, &id, &headers, |stored| {
         // Otherwise a caller could use its edit rights to gain the rights of a more powerful key.
@@ -134,6 +136,15 @@ pub async fn replace(
         Ok(key)
     });
     view::answer(&app, stored.await?).await
+}
+
+/// The tenant that a key belongs to after an edit, whose pools it can name.
+fn new_tenant(app: &App, id: &str, request: &EditKey) -> Option<String> {
+    let known = || {
+        let snapshot = app.gateway.snapshot();
+        snapshot.keys.by_id(id).and_then(|key| key.tenant_id.as_ref().map(|tenant| tenant.to_string()))
+    };
+    request.tenant_id.clone().unwrap_or_else(known).filter(|tenant| !tenant.is_empty())
 }
 
 fn edited(request: &EditKey, mut key: AuthKey, editor: &Principal, now: Timestamp) -> Result<AuthKey, Fault> {

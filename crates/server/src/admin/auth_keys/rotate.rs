@@ -123,7 +123,8 @@ async fn rotated(
     let stored = stored.await?;
     let last_used_at = view::last_use(app, id).await?;
     let etag = stored.etag();
-    let warnings = warnings::of(&app.gateway.snapshot().routes, &stored.value);
+    let seen = app.gateway.snapshot().seen_by(stored.value.tenant_id.as_deref());
+    let warnings = warnings::of(&seen.routes, &stored.value);
     let view = KeyView { warnings: Some(warnings), ..view::view(app, stored, last_used_at, now) };
     let rotated = CreatedKey::new(&raw, view);
     Ok(record::answer(StatusCode::OK, &etag, rotated))

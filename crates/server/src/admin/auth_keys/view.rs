@@ -135,7 +135,8 @@ pub async fn last_use(app: &App, id: &str) -> Result<Option<Timestamp>, Problem>
 pub async fn answer(app: &App, stored: Stored<AuthKey>) -> Result<Response, Problem> {
     let last_used_at = last_use(app, &stored.value.id).await?;
     let etag = stored.etag();
-    let warnings = warnings::of(&app.gateway.snapshot().routes, &stored.value);
+    let seen = app.gateway.snapshot().seen_by(stored.value.tenant_id.as_deref());
+    let warnings = warnings::of(&seen.routes, &stored.value);
     let view =
         KeyView { warnings: Some(warnings), ..view(app, stored, last_used_at, app.gateway.clock.now()) };
     Ok(record::answer(StatusCode::OK, &etag, view))

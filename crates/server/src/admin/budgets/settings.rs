@@ -11,7 +11,7 @@ use domain::secret::Secret;
 use http::{HeaderMap, StatusCode};
 use pipeline::services::webhooks;
 use serde::{Deserialize, Deserializer, Serialize};
-use store::{Collection, Stored, Write as Writing};
+use store::{Collection, DEFAULT_TENANT, Stored, Write as Writing};
 use utoipa::ToSchema;
 
 use crate::App;
@@ -94,7 +94,8 @@ pub async fn read(
     State(app): State<Arc<App>>,
     authorized: Authorized<Read<Budgets>>,
 ) -> Result<Response, Problem> {
-    let settings = app.refresher.find_effective::<BudgetSettings>(budget_settings::NAME).await?;
+    let settings =
+        app.refresher.find_effective::<BudgetSettings>(DEFAULT_TENANT, budget_settings::NAME).await?;
     let (etag, mut shown) = match &settings {
         Some(settings) => (settings.etag(), view(&settings.value, stored(settings))),
         None => ("\"0\"".to_owned(), view(&BudgetSettings::default(), None)),

@@ -18,13 +18,14 @@ use domain::resources::model_price::ModelPrice;
 use domain::resources::pool::Pool;
 use domain::resources::provider::Provider;
 use domain::resources::setting_values::SettingValues;
+use domain::resources::tenant::Tenant;
 use domain::resources::workflow::{Workflow, WorkflowActivation};
 use domain::scope::{Action, Scope};
 use http::{HeaderMap, StatusCode};
-use store::{Batch, StoreError};
+use store::{Batch, DEFAULT_TENANT, StoreError};
 
 use super::document::ConfigDocument;
-use super::kind::ConfigKind;
+use super::kind::{ConfigKind, DocumentId};
 use super::plan::{Plan, PlanError, PlanRequest, PlanResult};
 use super::planned_change::PlannedChange;
 use crate::App;
@@ -32,6 +33,7 @@ use crate::admin::{record, settings, workflows};
 use crate::authorized::{Authorized, Config, Write};
 use crate::body::Strict;
 use crate::fault::Problem;
+use crate::tenant_access::TenantAccess;
 
 /// Number of retries of a change that loses a race against another replica.
 const ATTEMPTS: usize = 5;
@@ -65,7 +67,7 @@ pub async fn apply(
             return Err(refused(&plan.errors).into());
         }
         for change in &plan.changes {
-            principal.require(Scope::Admin(Some(change.kind.area()), Action::Write))?;
+            principal.require(Scope::Admin(Some(change.id.kind.area()), Action::Write))?;
         }
         if plan.changes.is_empty() {
             return Ok(answer(&app, &plan, plan.current.revision));
@@ -78,7 +80,7 @@ pub async fn apply(
         };
         app.refresher.refresh().await?;
         discover(&app, &plan);
-        if plan.changes.iter().any(|change| change.kind == ConfigKind::Settings) {
+        if plan.changes.iter().any(|change| change.id.kind == ConfigKind::Settings) {
             settings::apply(&app).await?;
         }
         return Ok(answer(&app, &plan, revision));
@@ -94,9 +96,9 @@ fn answer(app: &App, plan: &Plan, revision: i64) -> Response {
 /// Discovers the models of the written providers, as writing each of them through the admin API does.
 fn discover(app: &App, plan: &Plan) {
     let written = plan.changes.iter().filter(|change| change.after.is_some());
-    for change in written.filter(|change| change.kind == ConfigKind::Provider) {
-        let (refresher, name) = (app.refresher.clone(), change.name.clone());
-        app.gateway.tasks.spawn(async move { refresher.discover_one(&name).await });
+    for change in written.filter(|change| change.id.kind == ConfigKind::Provider) {
+        let (refresher, id) = (app.refresher.clone(), change.id.clone());
+        app.gateway.tasks.spawn(async move { refresher.discover_one(id.tenant(), &id.name).await });
     }
 }
 
@@ -119,7 +121,8 @@ async fn batch(app: &App, plan: &Plan, actor: &str) -> Result<Batch, Problem> {
     let mut batch = Batch::default();
     for change in &plan.changes {
         if let Some((document, _)) = &change.after {
-            put(app, plan, document, actor, &mut batch).await?;
+            let access = TenantAccess::new(app, change.id.tenant());
+            put(&access, plan, document, actor, &mut batch).await?;
         }
     }
     for change in plan.changes.iter().rev().filter(|change| change.after.is_none()) {
@@ -129,38 +132,45 @@ async fn batch(app: &App, plan: &Plan, actor: &str) -> Result<Batch, Problem> {
 }
 
 async fn put(
-    app: &App,
+    access: &TenantAccess<'_>,
     plan: &Plan,
     document: &ConfigDocument,
     actor: &str,
     batch: &mut Batch,
 ) -> Result<(), Problem> {
+    let tenant = access.tenant().unwrap_or(DEFAULT_TENANT);
     match document {
-        ConfigDocument::Settings(values) => batch.put(values)?,
-        ConfigDocument::Provider(provider) => batch.put::<Provider>(provider)?,
-        ConfigDocument::Pool(pool) => batch.put(pool)?,
-        ConfigDocument::Combo(combo) => batch.put(combo)?,
-        ConfigDocument::Alias(alias) => batch.put(alias)?,
-        ConfigDocument::ModelOverride(document) => batch.put(document)?,
-        ConfigDocument::ModelPrice(price) => batch.put::<ModelPrice>(price)?,
-        ConfigDocument::Guardrail(guardrail) => batch.put::<Guardrail>(guardrail)?,
-        ConfigDocument::Workflow(workflow) => put_workflow(app, workflow, actor, batch).await?,
-        ConfigDocument::BudgetSettings(settings) => batch.put::<BudgetSettings>(settings)?,
+        ConfigDocument::Tenant(document) => batch.put(tenant, document)?,
+        ConfigDocument::Settings(values) => batch.put(tenant, values)?,
+        ConfigDocument::Provider(provider) => batch.put::<Provider>(tenant, provider)?,
+        ConfigDocument::Pool(pool) => batch.put(tenant, pool)?,
+        ConfigDocument::Combo(combo) => batch.put(tenant, combo)?,
+        ConfigDocument::Alias(alias) => batch.put(tenant, alias)?,
+        ConfigDocument::ModelOverride(document) => batch.put(tenant, document)?,
+        ConfigDocument::ModelPrice(price) => batch.put::<ModelPrice>(tenant, price)?,
+        ConfigDocument::Guardrail(guardrail) => batch.put::<Guardrail>(tenant, guardrail)?,
+        ConfigDocument::Workflow(workflow) => put_workflow(access, workflow, actor, batch).await?,
+        ConfigDocument::BudgetSettings(settings) => batch.put::<BudgetSettings>(tenant, settings)?,
         ConfigDocument::Budget(budget) => {
             let reset = plan.current.resets.get(budget.name()).copied();
             let mut budget = Budget::clone(budget);
             budget.last_reset_at = budget.last_reset_at.or(reset);
-            batch.put(&budget)?;
+            batch.put(tenant, &budget)?;
         }
-        ConfigDocument::AuthKey(key) => batch.put::<AuthKey>(key)?,
+        ConfigDocument::AuthKey(key) => batch.put::<AuthKey>(tenant, key)?,
     }
     Ok(())
 }
 
 /// A new version of the scope, in force.
-async fn put_workflow(app: &App, workflow: &Workflow, actor: &str, batch: &mut Batch) -> Result<(), Problem> {
-    let gateway = &app.gateway;
-    let mut activation = workflows::activation_of_scope(app, &workflow.scope.key()).await?;
+async fn put_workflow(
+    access: &TenantAccess<'_>,
+    workflow: &Workflow,
+    actor: &str,
+    batch: &mut Batch,
+) -> Result<(), Problem> {
+    let (gateway, tenant) = (&access.app.gateway, access.tenant().unwrap_or(DEFAULT_TENANT));
+    let mut activation = workflows::activation_of_scope(access, &workflow.scope.key()).await?;
     activation.versions += 1;
     let workflow = Workflow {
         id: ids::prefixed("wf", gateway.clock.now(), &*gateway.entropy),
@@ -169,40 +179,46 @@ async fn put_workflow(app: &App, workflow: &Workflow, actor: &str, batch: &mut B
         ..workflow.clone()
     };
     workflows::activation::set_active(&mut activation, &workflow);
-    batch.put(&workflow)?;
-    batch.put(&activation)?;
+    batch.put(tenant, &workflow)?;
+    batch.put(tenant, &activation)?;
     Ok(())
 }
 
 async fn delete(app: &App, plan: &Plan, change: &PlannedChange, batch: &mut Batch) -> Result<(), Problem> {
-    let name = &*change.name;
-    let is_override = app.refresher.is_configured(change.kind.kind(), name);
-    match change.kind {
-        ConfigKind::Settings => batch.delete::<SettingValues>(name, false),
+    let DocumentId { kind, tenant, name } = &change.id;
+    let access = TenantAccess::new(app, change.id.tenant());
+    let is_override = access.is_configured(kind.kind(), name);
+    match kind {
+        ConfigKind::Tenant => batch.delete::<Tenant>(tenant, name, false),
+        ConfigKind::Settings => batch.delete::<SettingValues>(tenant, name, false),
         ConfigKind::Provider => {
-            batch.delete::<Provider>(name, app.refresher.configured_source(name).is_some());
+            batch.delete::<Provider>(
+                tenant,
+                name,
+                access.tenant().is_none() && app.refresher.configured_source(name).is_some(),
+            );
         }
-        ConfigKind::Pool => batch.delete::<Pool>(name, is_override),
-        ConfigKind::Combo => batch.delete::<Combo>(name, is_override),
-        ConfigKind::Alias => batch.delete::<Alias>(name, is_override),
-        ConfigKind::ModelOverride => batch.delete::<ModelOverride>(name, is_override),
-        ConfigKind::ModelPrice => batch.delete::<ModelPrice>(name, is_override),
-        ConfigKind::Guardrail => batch.delete::<Guardrail>(name, is_override),
-        ConfigKind::Workflow if app.refresher.is_configured(WorkflowActivation::KIND, name) => {
-            batch.delete::<WorkflowActivation>(name, true);
+        ConfigKind::Pool => batch.delete::<Pool>(tenant, name, is_override),
+        ConfigKind::Combo => batch.delete::<Combo>(tenant, name, is_override),
+        ConfigKind::Alias => batch.delete::<Alias>(tenant, name, is_override),
+        ConfigKind::ModelOverride => batch.delete::<ModelOverride>(tenant, name, is_override),
+        ConfigKind::ModelPrice => batch.delete::<ModelPrice>(tenant, name, is_override),
+        ConfigKind::Guardrail => batch.delete::<Guardrail>(tenant, name, is_override),
+        ConfigKind::Workflow if access.is_configured(WorkflowActivation::KIND, name) => {
+            batch.delete::<WorkflowActivation>(tenant, name, true);
         }
         ConfigKind::Workflow => {
-            let activation = workflows::activation_of_scope(app, name).await?;
-            batch.put(&WorkflowActivation { active: None, guardrails: Vec::new(), ..activation })?;
+            let activation = workflows::activation_of_scope(&access, name).await?;
+            batch.put(tenant, &WorkflowActivation { active: None, guardrails: Vec::new(), ..activation })?;
         }
-        ConfigKind::BudgetSettings => batch.delete::<BudgetSettings>(name, is_override),
+        ConfigKind::BudgetSettings => batch.delete::<BudgetSettings>(tenant, name, is_override),
         ConfigKind::Budget => {
-            let current = plan.current.documents.get(&(ConfigKind::Budget, change.name.clone()));
+            let current = plan.current.documents.get(&change.id);
             if let Some(ConfigDocument::Budget(budget)) = current.map(|current| &current.document) {
                 delete_budget(app, budget, batch)?;
             }
         }
-        ConfigKind::AuthKey => batch.delete::<AuthKey>(name, is_override),
+        ConfigKind::AuthKey => batch.delete::<AuthKey>(tenant, name, is_override),
     }
     Ok(())
 }
@@ -211,8 +227,8 @@ async fn delete(app: &App, plan: &Plan, change: &PlannedChange, batch: &mut Batc
 fn delete_budget(app: &App, budget: &Budget, batch: &mut Batch) -> Result<(), Problem> {
     let is_override = app.refresher.configured_budgets().iter().any(|known| known.name() == budget.name());
     match budget.key().filter(|_| is_override && budget.last_reset_at.is_some()) {
-        Some(key) => batch.put(&Budget::new(key, None, budget.last_reset_at))?,
-        None => batch.delete::<Budget>(budget.name(), true),
+        Some(key) => batch.put(DEFAULT_TENANT, &Budget::new(key, None, budget.last_reset_at))?,
+        None => batch.delete::<Budget>(DEFAULT_TENANT, budget.name(), true),
     }
     Ok(())
 }

@@ -1,5 +1,7 @@
 //! The configuration in force, as documents.
 
+mod tenant_documents;
+
 use std::collections::BTreeMap;
 
 use domain::capability::Capability;
@@ -16,19 +18,21 @@ use domain::resources::model_price::ModelPrice;
 use domain::resources::pool::Pool;
 use domain::resources::provider::{Provider, ProviderSource};
 use domain::resources::setting_values::{self, SettingValues};
+use domain::resources::tenant::Tenant;
 use domain::resources::workflow::{Workflow, WorkflowActivation};
+use store::DEFAULT_TENANT;
 
 use super::document::{ConfigDocument, budget_name};
-use super::kind::ConfigKind;
+use super::kind::{ConfigKind, DocumentId};
 use super::secret_references::SecretSettings;
 use crate::App;
 use crate::fault::Problem;
 
-/// All documents of the configuration, by kind and name.
+/// All documents of the configuration.
 pub struct CurrentConfig {
     /// The revision of storage.
     pub revision: i64,
-    pub documents: BTreeMap<(ConfigKind, String), CurrentDocument>,
+    pub documents: BTreeMap<DocumentId, CurrentDocument>,
     /// Resets of budgets that have no stored amount, by the stored name.
     pub resets: BTreeMap<String, Timestamp>,
 }
@@ -61,6 +65,10 @@ impl CurrentConfig {
         }
         let keys = |key| ConfigDocument::AuthKey(Box::new(key));
         current.add_named::<AuthKey>(app, ConfigKind::AuthKey, keys).await?;
+        if app.gateway.capabilities.has(Capability::Identity) {
+            current.add_named::<Tenant>(app, ConfigKind::Tenant, ConfigDocument::Tenant).await?;
+            tenant_documents::add(&mut current, app).await?;
+        }
         Ok(current)
     }
 
@@ -73,7 +81,7 @@ impl CurrentConfig {
 
     /// The key with this id.
     pub fn auth_key(&self, id: &str) -> Option<&AuthKey> {
-        match &self.documents.get(&(ConfigKind::AuthKey, id.to_owned()))?.document {
+        match &self.documents.get(&DocumentId::of_default(ConfigKind::AuthKey, id))?.document {
             ConfigDocument::AuthKey(key) => Some(key),
             _ => None,
         }
@@ -81,7 +89,7 @@ impl CurrentConfig {
 
     /// The settings whose values are secret.
     pub fn secret_settings(&self, app: &App) -> SecretSettings {
-        let key = (ConfigKind::Settings, setting_values::NAME.to_owned());
+        let key = DocumentId::of_default(ConfigKind::Settings, setting_values::NAME);
         let stored = match self.documents.get(&key).map(|current| &current.document) {
             Some(ConfigDocument::Settings(values)) => Some(values),
             _ => None,
@@ -90,7 +98,8 @@ impl CurrentConfig {
     }
 
     fn add(&mut self, kind: ConfigKind, name: String, document: ConfigDocument, is_stored: bool) {
-        self.documents.insert((kind, name), CurrentDocument { document, is_stored });
+        let id = DocumentId::of_default(kind, &name);
+        self.documents.insert(id, CurrentDocument { document, is_stored });
     }
 
     async fn add_named<T: domain::resources::Resource>(
@@ -99,7 +108,7 @@ impl CurrentConfig {
         kind: ConfigKind,
         document: impl Fn(T) -> ConfigDocument,
     ) -> Result<(), Problem> {
-        for stored in app.refresher.effective::<T>().await? {
+        for stored in app.refresher.effective::<T>(DEFAULT_TENANT).await? {
             let (name, is_stored) = (stored.value.name().to_owned(), stored.revision > 0);
             self.add(kind, name, document(stored.value), is_stored);
         }
@@ -132,10 +141,10 @@ impl CurrentConfig {
     /// Workflows are the versions in force.
     async fn add_workflows(&mut self, app: &App) -> Result<(), Problem> {
         let mut versions: BTreeMap<String, Workflow> = BTreeMap::new();
-        for stored in app.refresher.effective::<Workflow>().await? {
+        for stored in app.refresher.effective::<Workflow>(DEFAULT_TENANT).await? {
             versions.insert(stored.value.id.clone(), stored.value);
         }
-        for activation in app.refresher.effective::<WorkflowActivation>().await? {
+        for activation in app.refresher.effective::<WorkflowActivation>(DEFAULT_TENANT).await? {
             let active = activation.value.active.as_ref().and_then(|id| versions.get(id));
             if let Some(workflow) = active {
                 let document = ConfigDocument::Workflow(Box::new(workflow.clone()));
@@ -159,7 +168,7 @@ impl CurrentConfig {
                 (None, None) => {}
             }
         }
-        for stored in app.refresher.effective::<BudgetSettings>().await? {
+        for stored in app.refresher.effective::<BudgetSettings>(DEFAULT_TENANT).await? {
             let name = stored.value.name().to_owned();
             let document = ConfigDocument::BudgetSettings(Box::new(stored.value));
             self.add(ConfigKind::BudgetSettings, name, document, stored.revision > 0);

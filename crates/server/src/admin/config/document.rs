@@ -15,6 +15,7 @@ use domain::resources::model_price::ModelPrice;
 use domain::resources::pool::Pool;
 use domain::resources::provider::Provider;
 use domain::resources::setting_values::SettingValues;
+use domain::resources::tenant::{Tenant, TenantStatus};
 use domain::resources::workflow::{Workflow, WorkflowPayload, WorkflowScope};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -34,6 +35,7 @@ pub type Members = Map<String, Value>;
 #[derive(Clone, Debug)]
 pub enum ConfigDocument {
     Settings(SettingValues),
+    Tenant(Tenant),
     Provider(Box<Provider>),
     Pool(Pool),
     Combo(Combo),
@@ -59,6 +61,20 @@ pub struct WorkflowDocument {
     pub workflow_payload: WorkflowPayload,
 }
 
+/// A tenant. Its own documents stand beside these members, in `documents`, by section and name.
+#[derive(Serialize, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TenantDocument {
+    #[serde(default)]
+    pub name: String,
+    #[serde(default)]
+    #[schema(value_type = String, example = "active")]
+    pub status: TenantStatus,
+    #[serde(default)]
+    #[schema(value_type = Object)]
+    pub metadata: Members,
+}
+
 impl ConfigDocument {
     /// Reads the members of a document as they are in a file. They are the whole document: absent members have their
     /// defaults, but for secrets, which are kept from the known document. Settings are read elsewhere, because their
@@ -73,6 +89,7 @@ impl ConfigDocument {
         let patch = &Patch::from(members.clone());
         Ok(match kind {
             ConfigKind::Settings => return Err(fault::internal_error()),
+            ConfigKind::Tenant => Self::Tenant(tenant(name, members)?),
             ConfigKind::Provider => Self::Provider(Box::new(provider(name, patch, known)?)),
             ConfigKind::Pool => Self::Pool(served(name, patch)?),
             ConfigKind::Combo => Self::Combo(served(name, patch)?),
@@ -91,6 +108,7 @@ impl ConfigDocument {
     pub fn members(&self, now: Timestamp) -> Members {
         match self {
             Self::Settings(values) => setting_members(values),
+            Self::Tenant(tenant) => members_of(tenant, &["id"]),
             Self::Provider(provider) => members_of(&**provider, &["name"]),
             Self::Pool(pool) => members_of(pool, &["name"]),
             Self::Combo(combo) => members_of(combo, &["name"]),
@@ -172,6 +190,13 @@ fn guardrail(name: &str, patch: &Patch, known: Option<&ConfigDocument>) -> Resul
         guardrail.headers = known.headers.clone();
     }
     Ok(guardrail)
+}
+
+fn tenant(id: &str, members: Members) -> Result<Tenant, Fault> {
+    let TenantDocument { name, status, metadata } = body::read(Value::Object(members))?;
+    let tenant = Tenant { id: id.to_owned(), name, status, metadata };
+    tenant.validate()?;
+    Ok(tenant)
 }
 
 fn workflow(scope: &str, members: Members) -> Result<Workflow, Fault> {

@@ -62,9 +62,13 @@ pub async fn export(
 fn exported(app: &App, current: CurrentConfig) -> Map<String, Value> {
     let (settings, now) = (current.secret_settings(app), app.gateway.clock.now());
     let mut references = SecretReferences::new(&settings);
-    let documents = current.documents.into_iter().map(|((kind, name), current)| {
-        let members = references.replace(kind, &name, current.document.members(now));
-        (kind, name, members)
+    let documents = current.documents.into_iter().map(|(id, current)| {
+        let owner = match id.tenant() {
+            Some(tenant) => format!("{tenant}_{}", id.name),
+            None => id.name.clone(),
+        };
+        let members = references.replace(id.kind, &owner, current.document.members(now));
+        (id, members)
     });
     sections(documents)
 }

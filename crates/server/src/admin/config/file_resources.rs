@@ -84,16 +84,18 @@ impl FileResources {
             ConfigDocument::Guardrail(guardrail) => ConfiguredDocument::new(&*guardrail)?,
             ConfigDocument::BudgetSettings(settings) => ConfiguredDocument::new(&*settings)?,
             ConfigDocument::AuthKey(key) => ConfiguredDocument::new(&*key)?,
-            ConfigDocument::Settings(_) | ConfigDocument::Provider(_) => return Ok(()),
+            ConfigDocument::Settings(_) | ConfigDocument::Tenant(_) | ConfigDocument::Provider(_) => {
+                return Ok(());
+            }
         };
         self.documents.push(configured);
         Ok(())
     }
 }
 
-/// Settings and providers have sections of their own in the file.
+/// Settings and providers have sections of their own in the file; tenants are in storage only.
 fn is_of_file(kind: ConfigKind) -> bool {
-    !matches!(kind, ConfigKind::Settings | ConfigKind::Provider)
+    !matches!(kind, ConfigKind::Settings | ConfigKind::Tenant | ConfigKind::Provider)
 }
 
 #[cfg(test)]

@@ -13,15 +13,51 @@ use domain::resources::model_price::ModelPrice;
 use domain::resources::pool::Pool;
 use domain::resources::provider::Provider;
 use domain::resources::setting_values::SettingValues;
+use domain::resources::tenant::Tenant;
 use domain::resources::workflow::Workflow;
 use domain::scope::Area;
+use store::DEFAULT_TENANT;
 
 use crate::nearest;
+
+/// The identity of a document. The order is that in which documents are written.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DocumentId {
+    pub kind: ConfigKind,
+    /// Empty for the default tenant.
+    pub tenant: String,
+    pub name: String,
+}
+
+impl DocumentId {
+    pub fn new(kind: ConfigKind, tenant: &str, name: &str) -> Self {
+        Self { kind, tenant: tenant.to_owned(), name: name.to_owned() }
+    }
+
+    /// A document of the default tenant.
+    pub fn of_default(kind: ConfigKind, name: &str) -> Self {
+        Self::new(kind, DEFAULT_TENANT, name)
+    }
+
+    /// The tenant; `None` for the default tenant.
+    pub fn tenant(&self) -> Option<&str> {
+        Some(&*self.tenant).filter(|tenant| *tenant != DEFAULT_TENANT)
+    }
+
+    /// The name for messages.
+    pub fn described(&self) -> String {
+        match self.tenant() {
+            Some(tenant) => format!("'{}' of the tenant '{tenant}'", self.name),
+            None => format!("'{}'", self.name),
+        }
+    }
+}
 
 /// A kind of document, in the order in which documents are written: those that others refer to come first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ConfigKind {
     Settings,
+    Tenant,
     Provider,
     Pool,
     Combo,
@@ -36,8 +72,9 @@ pub enum ConfigKind {
 }
 
 impl ConfigKind {
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Settings,
+        Self::Tenant,
         Self::Provider,
         Self::Pool,
         Self::Combo,
@@ -55,6 +92,7 @@ impl ConfigKind {
     pub fn section(self) -> &'static str {
         match self {
             Self::Settings => "settings",
+            Self::Tenant => "tenants",
             Self::Provider => "providers",
             Self::Pool => "pools",
             Self::Combo => "combos",
@@ -73,6 +111,7 @@ impl ConfigKind {
     pub fn kind(self) -> &'static str {
         match self {
             Self::Settings => SettingValues::KIND,
+            Self::Tenant => Tenant::KIND,
             Self::Provider => Provider::KIND,
             Self::Pool => Pool::KIND,
             Self::Combo => Combo::KIND,
@@ -91,6 +130,7 @@ impl ConfigKind {
     pub fn area(self) -> Area {
         match self {
             Self::Settings => Area::Settings,
+            Self::Tenant => Area::Tenants,
             Self::Provider => Area::Providers,
             Self::Pool => Area::Pools,
             Self::Combo => Area::Combos,
@@ -110,6 +150,21 @@ impl ConfigKind {
             Self::Settings => Some(domain::resources::setting_values::NAME),
             Self::BudgetSettings => Some(domain::resources::budget_settings::NAME),
             _ => None,
+        }
+    }
+
+    /// Whether a tenant can have documents of this kind itself.
+    pub fn is_of_tenant(self) -> bool {
+        match self {
+            Self::Provider
+            | Self::Pool
+            | Self::Combo
+            | Self::Alias
+            | Self::ModelOverride
+            | Self::ModelPrice
+            | Self::Guardrail
+            | Self::Workflow => true,
+            Self::Settings | Self::Tenant | Self::BudgetSettings | Self::Budget | Self::AuthKey => false,
         }
     }
 

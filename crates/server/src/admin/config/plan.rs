@@ -18,7 +18,7 @@ use utoipa::ToSchema;
 
 use super::current::CurrentConfig;
 use super::document::ConfigDocument;
-use super::kind::ConfigKind;
+use super::kind::{ConfigKind, DocumentId};
 use super::planned_change::{PlannedChange, PlannedChangeView};
 use super::secret_references::{SecretSettings, check_resolved};
 use crate::App;
@@ -52,6 +52,9 @@ pub struct PlanResult {
 pub struct PlanError {
     pub kind: &'static str,
     pub name: String,
+    /// The tenant that the document belongs to; absent for the default tenant
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
     /// The member of the document
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<String>,
@@ -60,9 +63,16 @@ pub struct PlanError {
 }
 
 impl PlanError {
-    pub fn new(kind: ConfigKind, name: &str, fault: Fault) -> Self {
+    pub fn new(id: &DocumentId, fault: Fault) -> Self {
         let code = fault.code.as_str().to_owned();
-        Self { kind: kind.kind(), name: name.to_owned(), field: fault.param, code, message: fault.message }
+        Self {
+            kind: id.kind.kind(),
+            name: id.name.clone(),
+            tenant_id: id.tenant().map(str::to_owned),
+            field: fault.param,
+            code,
+            message: fault.message,
+        }
     }
 }
 
@@ -124,66 +134,67 @@ impl Plan {
         let secrets = plan.current.secret_settings(app);
         let mut named = BTreeSet::new();
         for document in wanted {
-            named.insert((document.kind, document.name.clone()));
+            named.insert(document.id.clone());
             plan.add(app, &secrets, document);
         }
         if prune {
             plan.prune(&named);
         }
-        plan.changes.sort_by(|one, other| (one.kind, &one.name).cmp(&(other.kind, &other.name)));
+        plan.changes.sort_by(|one, other| one.id.cmp(&other.id));
         plan.check(app, asker).await?;
         Ok(plan)
     }
 
     /// Adds a wanted document, unless it is in force already.
     fn add(&mut self, app: &App, secrets: &SecretSettings, wanted: WantedDocument) {
-        let WantedDocument { kind, name, members } = wanted;
+        let WantedDocument { id, members } = wanted;
         let now = app.gateway.clock.now();
-        let known = self.current.documents.get(&(kind, name.clone()));
+        let known = self.current.documents.get(&id);
         let before = known.map(|known| known.document.members(now));
         let Some(members) = members else {
             match known {
                 Some(known) if known.is_stored => {
-                    self.changes.push(PlannedChange { kind, name, before, after: None });
+                    self.changes.push(PlannedChange { id, before, after: None });
                 }
                 Some(_) => {
                     let message = format!(
-                        "'{name}' is configured in the file or the environment, and cannot be deleted here."
+                        "'{}' is configured in the file or the environment, and cannot be deleted here.",
+                        id.name
                     );
-                    self.errors.push(PlanError::new(kind, &name, fault::conflict(message)));
+                    self.errors.push(PlanError::new(&id, fault::conflict(message)));
                 }
                 None => {
-                    let message = format!("There is no {} '{name}'.", kind.kind());
-                    self.errors.push(PlanError::new(kind, &name, fault::not_found(message)));
+                    let message = format!("There is no {} {}.", id.kind.kind(), id.described());
+                    self.errors.push(PlanError::new(&id, fault::not_found(message)));
                 }
             }
             return;
         };
         let known = known.map(|known| &known.document);
-        let read = check_resolved(kind, secrets, &members).and_then(|()| match kind {
+        let read = check_resolved(id.kind, secrets, &members).and_then(|()| match id.kind {
             ConfigKind::Settings => read_settings(app, &members),
-            _ => ConfigDocument::read(kind, &name, members, known, now),
+            kind => ConfigDocument::read(kind, &id.name, members, known, now),
         });
         match read {
-            Err(fault) => self.errors.push(PlanError::new(kind, &name, fault)),
+            Err(fault) => self.errors.push(PlanError::new(&id, fault)),
             Ok(document) => {
                 let after = document.members(now);
                 if before.as_ref() == Some(&after) {
                     self.unchanged += 1;
                 } else {
-                    self.changes.push(PlannedChange { kind, name, before, after: Some((document, after)) });
+                    self.changes.push(PlannedChange { id, before, after: Some((document, after)) });
                 }
             }
         }
     }
 
     /// Deletes the stored documents that are not among the wanted ones.
-    fn prune(&mut self, wanted: &BTreeSet<(ConfigKind, String)>) {
+    fn prune(&mut self, wanted: &BTreeSet<DocumentId>) {
         let others =
-            self.current.documents.iter().filter(|(key, current)| current.is_stored && !wanted.contains(key));
-        for ((kind, name), current) in others {
+            self.current.documents.iter().filter(|(id, current)| current.is_stored && !wanted.contains(id));
+        for (id, current) in others {
             let before = Some(current.document.members(domain::clock::Timestamp(i64::MAX)));
-            self.changes.push(PlannedChange { kind: *kind, name: name.clone(), before, after: None });
+            self.changes.push(PlannedChange { id: id.clone(), before, after: None });
         }
     }
 

@@ -5,13 +5,12 @@ use serde_json::Value;
 use utoipa::ToSchema;
 
 use super::document::{ConfigDocument, Members};
-use super::kind::ConfigKind;
+use super::kind::DocumentId;
 use super::secret_references::{SecretSettings, masked};
 
 /// A document that differs from the configuration in force.
 pub struct PlannedChange {
-    pub kind: ConfigKind,
-    pub name: String,
+    pub id: DocumentId,
     /// Members in force, secrets included; `None` if the document is new.
     pub before: Option<Members>,
     /// The new document; `None` if it is deleted.
@@ -23,6 +22,9 @@ pub struct PlannedChange {
 pub struct PlannedChangeView {
     pub kind: &'static str,
     pub name: String,
+    /// The tenant that the document belongs to; absent for the default tenant
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
     /// create, update or delete
     pub action: &'static str,
     /// The members that differ; secrets are masked, also where they differ
@@ -49,10 +51,17 @@ impl PlannedChange {
         let empty = Members::new();
         let before = self.before.as_ref().unwrap_or(&empty);
         let after = self.after.as_ref().map_or(&empty, |(_, members)| members);
-        let shown = (masked(self.kind, settings, before), masked(self.kind, settings, after));
+        let kind = self.id.kind;
+        let shown = (masked(kind, settings, before), masked(kind, settings, after));
         let mut fields = Vec::new();
         differences("", (before, after), (&shown.0, &shown.1), &mut fields);
-        PlannedChangeView { kind: self.kind.kind(), name: self.name.clone(), action, fields }
+        PlannedChangeView {
+            kind: kind.kind(),
+            name: self.id.name.clone(),
+            tenant_id: self.id.tenant().map(str::to_owned),
+            action,
+            fields,
+        }
     }
 }
 
@@ -90,14 +99,14 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::admin::config::kind::ConfigKind;
 
     fn change(before: Value, after: Value) -> Vec<FieldChange> {
         let members = |value: Value| serde_json::from_value::<Members>(value).unwrap();
         let document: domain::resources::alias::Alias =
             serde_json::from_value(json!({"name": "a", "target": "b"})).unwrap();
         let change = PlannedChange {
-            kind: ConfigKind::Provider,
-            name: "lab".into(),
+            id: DocumentId::of_default(ConfigKind::Provider, "lab"),
             before: Some(members(before)),
             after: Some((ConfigDocument::Alias(document), members(after))),
         };

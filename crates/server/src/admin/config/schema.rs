@@ -3,9 +3,10 @@
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
-use super::document::WorkflowDocument;
+use super::document::{TenantDocument, WorkflowDocument};
 use super::key_document::KeyDocument;
 use super::kind::ConfigKind;
+use super::secret_references::OWN_DOCUMENTS;
 use crate::admin::aliases::AliasBody;
 use crate::admin::budgets::AmountBody;
 use crate::admin::budgets::settings::SettingsBody;
@@ -23,6 +24,7 @@ pub fn schema(settings: &[(&str, &str)]) -> Value {
     for kind in ConfigKind::ALL {
         let document = match kind {
             ConfigKind::Settings => setting_schema(settings),
+            ConfigKind::Tenant => definition::<TenantDocument>(&mut definitions),
             ConfigKind::Provider => definition::<ProviderBody>(&mut definitions),
             ConfigKind::Pool => definition::<PoolBody>(&mut definitions),
             ConfigKind::Combo => definition::<ComboBody>(&mut definitions),
@@ -41,6 +43,14 @@ pub fn schema(settings: &[(&str, &str)]) -> Value {
         };
         properties.insert(kind.section().to_owned(), section);
     }
+    let own: Map<String, Value> = ConfigKind::ALL
+        .into_iter()
+        .filter(|kind| kind.is_of_tenant())
+        .map(|kind| (kind.section().to_owned(), properties[kind.section()].clone()))
+        .collect();
+    // Beside the members of the tenant: its own documents, in the same sections.
+    definitions[TENANT]["properties"][OWN_DOCUMENTS] =
+        json!({"type": ["object", "null"], "properties": own, "additionalProperties": false});
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Gatehouse configuration",
@@ -51,6 +61,9 @@ pub fn schema(settings: &[(&str, &str)]) -> Value {
         "$defs": definitions,
     })
 }
+
+/// The name of the schema of a tenant.
+const TENANT: &str = "TenantDocument";
 
 /// Adds the schema of a type and of the types that it uses; returns a reference to it.
 fn definition<T: ToSchema>(definitions: &mut Map<String, Value>) -> Value {

@@ -10,7 +10,7 @@ use domain::resources::setting_values::SettingValues;
 use serde_json::{Map, Value};
 
 use super::document::Members;
-use super::kind::ConfigKind;
+use super::kind::{ConfigKind, DocumentId};
 use crate::runtime_settings::SettingState;
 
 /// The names of the settings whose values are secret, each with its variable.
@@ -189,19 +189,38 @@ fn has_reference(text: &str) -> bool {
     })
 }
 
-/// The sections of a file, in order.
-pub fn sections(documents: impl Iterator<Item = (ConfigKind, String, Members)>) -> Map<String, Value> {
+/// The member of a tenant that has its documents, by section and name.
+pub const OWN_DOCUMENTS: &str = "documents";
+
+/// The sections of a file, in order. Tenants come before the documents that they have.
+pub fn sections(documents: impl Iterator<Item = (DocumentId, Members)>) -> Map<String, Value> {
     let mut sections = Map::new();
-    for (kind, name, members) in documents {
-        match kind.single() {
-            Some(_) => _ = sections.insert(kind.section().to_owned(), Value::Object(members)),
+    for (id, members) in documents {
+        let parent = match id.tenant() {
+            None => &mut sections,
+            Some(tenant) => {
+                let tenants = member(&mut sections, ConfigKind::Tenant.section());
+                member(member(tenants, tenant), OWN_DOCUMENTS)
+            }
+        };
+        match id.kind.single() {
+            Some(_) => _ = parent.insert(id.kind.section().to_owned(), Value::Object(members)),
             None => {
-                let section = sections.entry(kind.section()).or_insert_with(|| Value::Object(Map::new()));
-                if let Value::Object(section) = section {
-                    section.insert(name, Value::Object(members));
-                }
+                member(parent, id.kind.section()).insert(id.name, Value::Object(members));
             }
         }
     }
     sections
+}
+
+/// An object that is a member of another, created if it is missing.
+fn member<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
+    let value = object.entry(name).or_insert(Value::Null);
+    if !value.is_object() {
+        *value = Value::Object(Map::new());
+    }
+    match value {
+        Value::Object(member) => member,
+        _ => unreachable!("an object was just put here"),
+    }
 }

@@ -107,9 +107,12 @@ pub async fn create(
     audit::enabled(&app)?;
     let limit = request.limit.unwrap_or(DEFAULT_CALLS);
     check_limit("limit", limit)?;
-    let Authorized { principal: asker, snapshot: before, .. } = authorized;
-    let proposal = changes::read(&app, &asker, request.changes).await?;
-    let after = Arc::new(Box::pin(proposal.compile(&app, &before)).await?);
+    // That of the default tenant, with those of all others: a call is judged as its caller's tenant sees it.
+    let before = app.gateway.snapshot();
+    let access = authorized.documents(&app);
+    let proposal = changes::read(&access, &authorized.principal, request.changes).await?;
+    let after = Box::pin(proposal.compile(&app, &before)).await?;
+    let asker = authorized.principal.clone();
     let replay = Replay { app, context, asker, before, after };
     Ok(Json(replay.run(limit).await?))
 }

@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use crate::body::{self, Patch};
 
 /// Read-only members of the view.
-const READ_ONLY: [&str; 5] = ["source", "overrides", "created_at", "updated_at", "error"];
+const READ_ONLY: [&str; 6] = ["source", "tenant_id", "overrides", "created_at", "updated_at", "error"];
 
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

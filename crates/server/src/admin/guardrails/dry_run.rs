@@ -84,8 +84,9 @@ pub async fn test(
         let message = format!("A sample has at most {MAX_TEXT} bytes.");
         return Err(fault::invalid_parameter("text", message).into());
     }
-    let guardrail = crud::find::<Guardrail>(&app, &name).await?.value;
-    let compiled = compiled(&app, &guardrail).map_err(|error| broken(&name, &error))?;
+    let access = authorized.documents(&app);
+    let guardrail = crud::find::<Guardrail>(&access, &name).await?.value;
+    let compiled = compiled(&access, &guardrail).map_err(|error| broken(&name, &error))?;
     let classifier = compiled.uses_classifier().then(|| app.gateway.classifier()).flatten();
     // A classifier takes longer than any search.
     let bytes = if classifier.is_some() { usize::MAX } else { sample.text.len() };

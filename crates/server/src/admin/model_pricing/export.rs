@@ -34,7 +34,7 @@ pub const VERSION: u32 = 1;
     security(("bearer" = ["admin:model-pricing:read"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<ModelPricing>>,
+    authorized: Authorized<Read<ModelPricing>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     let as_table = match query::text(&pairs, "format") {
@@ -42,7 +42,7 @@ pub async fn create(
         Some("csv") => true,
         Some(_) => return Err(fault::invalid_parameter("format", "'format' is json or csv.").into()),
     };
-    let stored = app.refresher.store().collection::<ModelPrice>().all().await?;
+    let stored = authorized.documents(&app).collection::<ModelPrice>().all().await?;
     let prices: Vec<ModelPrice> = stored.into_iter().map(|stored| stored.value).collect();
     let named = |kind: &str| format!("attachment; filename=\"model-pricing.{kind}\"");
     if as_table {

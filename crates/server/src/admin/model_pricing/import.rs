@@ -20,6 +20,7 @@ use crate::admin::names::Names;
 use crate::authorized::{Authorized, ModelPricing, Write};
 use crate::body::{self, Strict};
 use crate::fault::Problem;
+use crate::tenant_access::TenantAccess;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -87,8 +88,9 @@ pub async fn create(
 ) -> Result<Json<ImportResult>, Problem> {
     fits(&body)?;
     let _turn = app.naming.lock().await;
-    let (prices, errors) = read(body.prices, &Names::load(&app).await?);
-    let mut plan = Plan::new(&stored(&app).await?, prices);
+    let access = authorized.documents(&app);
+    let (prices, errors) = read(body.prices, &Names::load(&access).await?);
+    let mut plan = Plan::new(&stored(&access).await?, prices);
     match (body.mode, errors.as_slice()) {
         (Mode::DryRun, _) => {}
         (_, [first, ..]) => return Err(refusal(first, &errors).into()),
@@ -96,7 +98,7 @@ pub async fn create(
         (Mode::Replace, []) => {}
     }
     if body.mode != Mode::DryRun {
-        plan.carry_out(&app, authorized.principal.actor()).await?;
+        plan.carry_out(&access, authorized.principal.actor()).await?;
     }
     Ok(Json(ImportResult { mode: body.mode, difference: plan.difference(), errors }))
 }
@@ -113,9 +115,9 @@ fn fits(body: &PriceImport) -> Result<(), Fault> {
     Ok(())
 }
 
-/// The stored operator prices by selector.
-pub async fn stored(app: &App) -> Result<BTreeMap<String, ModelPrice>, StoreError> {
-    let all = app.refresher.store().collection::<ModelPrice>().all().await?;
+/// The prices that a tenant has set itself, by selector.
+pub async fn stored(access: &TenantAccess<'_>) -> Result<BTreeMap<String, ModelPrice>, StoreError> {
+    let all = access.collection::<ModelPrice>().all().await?;
     Ok(all.into_iter().map(|stored| (stored.value.selector.clone(), stored.value)).collect())
 }
 
@@ -202,12 +204,12 @@ impl Plan {
     }
 
     /// Applies the plan in one transaction; it is in the snapshot when this returns.
-    pub async fn carry_out(&self, app: &App, actor: &str) -> Result<(), StoreError> {
+    pub async fn carry_out(&self, access: &TenantAccess<'_>, actor: &str) -> Result<(), StoreError> {
         if self.puts.is_empty() && self.deletes.is_empty() {
             return Ok(());
         }
-        let prices = app.refresher.store().collection::<ModelPrice>();
+        let prices = access.collection::<ModelPrice>();
         prices.put_and_delete(&self.puts, &self.deletes, actor).await?;
-        app.refresher.refresh().await
+        access.app.refresher.refresh().await
     }
 }

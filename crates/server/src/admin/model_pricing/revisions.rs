@@ -20,6 +20,7 @@ use crate::authorized::{Authorized, ModelPricing, Read, Write};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::query::{self, Pairs};
+use crate::tenant_access::TenantAccess;
 
 #[derive(Serialize, ToSchema)]
 pub struct RevisionView {
@@ -67,7 +68,7 @@ pub async fn list(
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<RevisionList>, Problem> {
     // Restricted like the change log, because it names who changed what.
-    authorized.principal.require_no_subtree()?;
+    authorized.principal.require_no_user_path()?;
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(50);
     let filter = ChangeFilter {
         kind: Some(ModelPrice::KIND.to_owned()),
@@ -76,7 +77,7 @@ pub async fn list(
         limit,
         ..ChangeFilter::default()
     };
-    let changes = app.refresher.store().documents().changes(&filter).await?;
+    let changes = authorized.documents(&app).documents().changes(&filter).await?;
     let next = changes.last().filter(|_| changes.len() as i64 == limit).map(|change| change.revision);
     let parse = |text: Option<String>| text.and_then(|text| serde_json::from_str(&text).ok());
     let entries = changes.into_iter().map(|change| RevisionView {
@@ -105,15 +106,19 @@ pub async fn restore(
     let missing = || fault::not_found(format!("No price has changed in the revision '{id}'."));
     let revision: i64 = id.parse().ok().filter(|revision| *revision > 0).ok_or_else(missing)?;
     let _turn = app.naming.lock().await;
-    let then = prices_at(&app, revision).await?.ok_or_else(missing)?;
-    let plan = Plan::new(&import::stored(&app).await?, then);
-    plan.carry_out(&app, authorized.principal.actor()).await?;
+    let access = authorized.documents(&app);
+    let then = prices_at(&access, revision).await?.ok_or_else(missing)?;
+    let plan = Plan::new(&import::stored(&access).await?, then);
+    plan.carry_out(&access, authorized.principal.actor()).await?;
     Ok(Json(RestoreResult { restored: revision, difference: plan.difference() }))
 }
 
 /// Reconstructs the prices right after a revision from the change log; `None` if that revision changed no price.
-async fn prices_at(app: &App, revision: i64) -> Result<Option<BTreeMap<String, ModelPrice>>, Problem> {
-    let documents = app.refresher.store().documents();
+async fn prices_at(
+    access: &TenantAccess<'_>,
+    revision: i64,
+) -> Result<Option<BTreeMap<String, ModelPrice>>, Problem> {
+    let documents = access.documents();
     let (mut prices, mut seen) = (BTreeMap::new(), BTreeSet::new());
     let mut before = revision.saturating_add(1);
     loop {

@@ -101,7 +101,7 @@ fn kept(
 }
 
 /// Read-only members of the view.
-const READ_ONLY: [&str; 5] = ["source", "overrides", "api_key_set", "api_key_last4", "health"];
+const READ_ONLY: [&str; 6] = ["source", "tenant_id", "overrides", "api_key_set", "api_key_last4", "health"];
 
 impl ProviderBody {
     /// Merges the members of a PUT into the stored instance. A key that was not sent is left out; `provider` keeps it

@@ -59,7 +59,7 @@ pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) 
     let now = app.gateway.clock.tick();
     let seen = instance.health().into_iter().map(|(model, health)| (model, health.view(now)));
     let lived: Vec<(String, HealthView)> = seen.filter(|(_, seen)| was_used(seen)).collect();
-    let listing = app.refresher.inventory.listing(instance.name()).unwrap_or_default();
+    let listing = app.refresher.inventory.listing(instance).unwrap_or_default();
     let views: Vec<&HealthView> = lived.iter().map(|(_, seen)| seen).collect();
     let (state, reason) = match obstacle(instance) {
         Some((state, reason)) => (state, reason),

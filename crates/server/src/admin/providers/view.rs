@@ -25,6 +25,9 @@ pub struct ProviderView {
     pub enabled: bool,
     pub priority: i64,
     pub source: ProviderSource,
+    /// The tenant that it belongs to; absent for those of the default tenant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenant_id: Option<String>,
     /// Source of the provider that this one overrides: `file` or `env`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overrides: Option<&'static str>,
@@ -88,6 +91,7 @@ pub fn show(app: &App, instance: &Instance) -> ProviderView {
         enabled: provider.enabled,
         priority: provider.priority,
         source: instance.source,
+        tenant_id: instance.tenant.as_ref().map(|tenant| tenant.to_string()),
         overrides: overridden(app, instance),
         api_key_set: provider.api_key.is_some(),
         api_key_last4: last4,

@@ -83,7 +83,7 @@ async fn budget_step(app: &App) -> RefreshStep {
 
 /// The number of documents that do not compile, if there are any.
 fn uncompiled(app: &App) -> Option<String> {
-    match app.gateway.snapshot().document_errors.len() {
+    match app.gateway.snapshot().all_document_errors().count() {
         0 => None,
         count => Some(format!("{count} stored documents do not compile: see /runtime/status.")),
     }
@@ -95,7 +95,7 @@ fn discovered(app: &App) -> Outcome {
     let enabled = snapshot.routes.instances.values().filter(|instance| instance.provider.enabled);
     let failed: Vec<String> = enabled
         .filter_map(|instance| {
-            let reason = app.refresher.inventory.listing(instance.name())?.last_error?;
+            let reason = app.refresher.inventory.listing(instance)?.last_error?;
             Some(format!("{}: {reason}", instance.name()))
         })
         .collect();

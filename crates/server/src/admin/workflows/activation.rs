@@ -16,6 +16,7 @@ use crate::admin::record;
 use crate::authorized::{Authorized, Workflows, Write};
 use crate::fault::Problem;
 use crate::path::Named;
+use crate::tenant_access::TenantAccess;
 
 /// Number of retries of a change that loses a race against another replica.
 const ATTEMPTS: usize = 5;
@@ -33,22 +34,23 @@ pub async fn activate(
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let stored = StoredWorkflows::load(&app).await?;
+    let access = authorized.documents(&app);
+    let stored = StoredWorkflows::load(&access).await?;
     let Some(workflow) = stored.find(&id) else {
-        return Err(match stored.record(&app, &id) {
+        return Err(match stored.record(&access, &id) {
             Some(_) => fault::conflict(format!("The version '{id}' cannot be read.")).into(),
             None => missing(&id).into(),
         });
     };
     // Held until the activation refers to the guardrails: they cannot be deleted then.
     let _turn = app.naming.lock().await;
-    references::check_activated(&app, &workflow).await?;
+    references::check_activated(&access, &workflow).await?;
     let edit = |activation: &mut WorkflowActivation| {
         set_active(activation, &workflow);
         Ok(())
     };
-    update(&app, authorized.principal.actor(), &workflow.scope, record::if_match(&headers), edit).await?;
-    answer(&app, StatusCode::OK, &id).await
+    update(&access, authorized.principal.actor(), &workflow.scope, record::if_match(&headers), edit).await?;
+    answer(&access, StatusCode::OK, &id).await
 }
 
 /// Take a version out of force. The calls of its scope have the workflow of the next wider scope then.
@@ -63,10 +65,11 @@ pub async fn deactivate(
     Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let stored = StoredWorkflows::load(&app).await?;
+    let access = authorized.documents(&app);
+    let stored = StoredWorkflows::load(&access).await?;
     let scope = stored.find(&id).map(|workflow| workflow.scope).or_else(|| stored.scope_of_active(&id));
     let not_in_force = || fault::conflict(format!("The version '{id}' is not in force."));
-    let scope = match (scope, stored.record(&app, &id)) {
+    let scope = match (scope, stored.record(&access, &id)) {
         (Some(scope), _) => scope,
         (None, Some(_)) => return Err(not_in_force().into()),
         (None, None) => return Err(missing(&id).into()),
@@ -80,7 +83,7 @@ pub async fn deactivate(
             activation.guardrails.clear();
             // The version of the configuration file is in force again, unless it is the one to take out of force.
             let key = activation.scope.clone();
-            let configured = app.refresher.configured_document::<WorkflowActivation>(&key);
+            let configured = access.configured_document::<WorkflowActivation>(&key);
             if let Some(configured) = configured.filter(|stored| stored.value.active.as_ref() != Some(&id)) {
                 (activation.active, activation.guardrails) =
                     (configured.value.active, configured.value.guardrails);
@@ -89,13 +92,13 @@ pub async fn deactivate(
         }
         _ => Err(not_in_force()),
     };
-    update(&app, authorized.principal.actor(), &scope, record::if_match(&headers), edit).await?;
-    answer(&app, StatusCode::OK, &id).await
+    update(&access, authorized.principal.actor(), &scope, record::if_match(&headers), edit).await?;
+    answer(&access, StatusCode::OK, &id).await
 }
 
 /// Takes the number of the next version of a scope.
 pub(super) async fn take_number(
-    app: &App,
+    access: &TenantAccess<'_>,
     actor: &str,
     scope: &WorkflowScope,
     headers: &HeaderMap,
@@ -104,12 +107,16 @@ pub(super) async fn take_number(
         activation.versions += 1;
         Ok(())
     };
-    Ok(update(app, actor, scope, record::if_match(headers), edit).await?.versions)
+    Ok(update(access, actor, scope, record::if_match(headers), edit).await?.versions)
 }
 
 /// Puts a new version in force, unless a newer one of its scope is.
-pub(super) async fn put_in_force(app: &App, actor: &str, workflow: &Workflow) -> Result<(), Problem> {
-    let stored = StoredWorkflows::load(app).await?;
+pub(super) async fn put_in_force(
+    access: &TenantAccess<'_>,
+    actor: &str,
+    workflow: &Workflow,
+) -> Result<(), Problem> {
+    let stored = StoredWorkflows::load(access).await?;
     let number = |id: &String| stored.find(id).map_or(0, |version| version.version);
     let edit = |activation: &mut WorkflowActivation| {
         if activation.active.as_ref().map_or(0, number) < workflow.version {
@@ -117,7 +124,7 @@ pub(super) async fn put_in_force(app: &App, actor: &str, workflow: &Workflow) ->
         }
         Ok(())
     };
-    update(app, actor, &workflow.scope, None, edit).await.map(drop)
+    update(access, actor, &workflow.scope, None, edit).await.map(drop)
 }
 
 /// Names a version and its guardrails as those in force. The managed default is in force where no version is named.
@@ -129,13 +136,13 @@ pub(in crate::admin) fn set_active(activation: &mut WorkflowActivation, workflow
 
 /// Changes the activation of a scope, and applies it in this process. An activation that cannot be read is replaced.
 async fn update(
-    app: &App,
+    access: &TenantAccess<'_>,
     actor: &str,
     scope: &WorkflowScope,
     if_match: Option<&str>,
     edit: impl Fn(&mut WorkflowActivation) -> Result<(), Fault>,
 ) -> Result<WorkflowActivation, Problem> {
-    let collection = app.refresher.store().collection::<WorkflowActivation>();
+    let collection = access.collection::<WorkflowActivation>();
     let key = scope.key();
     for _ in 0..ATTEMPTS {
         let (known, write) = match collection.get(&key).await {
@@ -148,11 +155,11 @@ async fn update(
         };
         let etag = known.as_ref().map(Stored::etag);
         let before = known.map(|known| known.value);
-        let configured = app.refresher.configured_document::<WorkflowActivation>(&key);
+        let configured = access.configured_document::<WorkflowActivation>(&key);
         let mut activation = match before.as_ref().or(configured.as_ref().map(|stored| &stored.value)) {
             Some(activation) => activation.clone(),
             None => {
-                let versions = StoredWorkflows::load(app).await?.newest(&key);
+                let versions = StoredWorkflows::load(access).await?.newest(&key);
                 WorkflowActivation { scope: key.clone(), versions, active: None, guardrails: Vec::new() }
             }
         };
@@ -166,7 +173,7 @@ async fn update(
             }
             written => {
                 written?;
-                app.refresher.refresh().await?;
+                access.app.refresher.refresh().await?;
                 return Ok(activation);
             }
         }

@@ -46,11 +46,11 @@ pub struct WorkflowChange {
     security(("bearer" = ["admin:workflows:read"])))]
 pub async fn diff(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Workflows>>,
+    authorized: Authorized<Read<Workflows>>,
     Named(id): Named,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<WorkflowDiff>, Problem> {
-    let stored = StoredWorkflows::load(&app).await?;
+    let stored = StoredWorkflows::load(&authorized.documents(&app)).await?;
     let find = |id: &str| stored.find(id).ok_or_else(|| missing(id));
     let to = find(&id)?;
     let with = query::text(&pairs, "with").or_else(|| stored.active(&to.scope));

@@ -20,6 +20,7 @@ use crate::authorized::{Authorized, Read, Workflows};
 use crate::fault::Problem;
 use crate::nearest;
 use crate::query::Pairs;
+use crate::tenant_access::TenantAccess;
 
 /// A guardrail that workflows can refer to.
 #[derive(Serialize, ToSchema)]
@@ -44,7 +45,7 @@ pub struct WorkflowGuardrail {
     security(("bearer" = ["admin:workflows:read"])))]
 pub async fn guardrails(
     State(app): State<Arc<App>>,
-    _: Authorized<Read<Workflows>>,
+    authorized: Authorized<Read<Workflows>>,
     Query(pairs): Query<Pairs>,
 ) -> Result<Response, Problem> {
     let view = |guardrail: Guardrail| WorkflowGuardrail {
@@ -55,21 +56,26 @@ pub async fn guardrails(
         description: guardrail.description,
         user_path: guardrail.user_path.map(|path| path.as_str().to_owned()),
     };
-    page(&pairs, stored_guardrails(&app).await?.into_values().map(view).collect::<Vec<_>>())
+    page(
+        &pairs,
+        stored_guardrails(&authorized.documents(&app)).await?.into_values().map(view).collect::<Vec<_>>(),
+    )
 }
 
 /// The guardrails that can be read, by name: stored ones and those of the configuration file.
-pub(super) async fn stored_guardrails(app: &App) -> Result<BTreeMap<String, Guardrail>, StoreError> {
-    let documents = app.refresher.effective::<Guardrail>().await?;
+pub(super) async fn stored_guardrails(
+    access: &TenantAccess<'_>,
+) -> Result<BTreeMap<String, Guardrail>, StoreError> {
+    let documents = access.effective::<Guardrail>().await?;
     Ok(documents.into_iter().map(|stored| (stored.value.name.clone(), stored.value)).collect())
 }
 
 /// Refuses a new version that refers to guardrails which do not exist, or whose model does not.
-pub(super) async fn check(app: &App, payload: &WorkflowPayload) -> Result<(), Problem> {
-    let stored = stored_guardrails(app).await?;
+pub(super) async fn check(access: &TenantAccess<'_>, payload: &WorkflowPayload) -> Result<(), Problem> {
+    let stored = stored_guardrails(access).await?;
     let names: Vec<&str> = stored.keys().map(String::as_str).collect();
     check_names(payload, &names)?;
-    match compile_error(&app.gateway.snapshot().routes, payload, &stored) {
+    match compile_error(&access.snapshot().routes, payload, &stored) {
         Some((index, reason)) => {
             let param = format!("workflow_payload.guardrails[{index}].ref");
             Err(fault::invalid_parameter(param, reason).into())
@@ -104,8 +110,8 @@ pub fn check_names(payload: &WorkflowPayload, known: &[&str]) -> Result<(), Faul
 }
 
 /// Refuses to put a version in force whose guardrails no longer exist.
-pub(super) async fn check_activated(app: &App, workflow: &Workflow) -> Result<(), Problem> {
-    let stored = stored_guardrails(app).await?;
+pub(super) async fn check_activated(access: &TenantAccess<'_>, workflow: &Workflow) -> Result<(), Problem> {
+    let stored = stored_guardrails(access).await?;
     let names = workflow.workflow_payload.guardrails.iter().map(|step| &*step.reference);
     Ok(check_existing(&workflow.id, names, |name| stored.contains_key(name))?)
 }

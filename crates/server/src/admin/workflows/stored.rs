@@ -4,16 +4,15 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use domain::clock::Timestamp;
 use domain::resources::Resource as _;
 use domain::resources::guardrail::Guardrail;
 use domain::resources::workflow::{Workflow, WorkflowActivation, WorkflowScope, WorkflowScopeType};
-use store::Stored;
+use store::{DEFAULT_TENANT, Stored};
 
 use super::{UnreadableWorkflow, WorkflowRecord, WorkflowVersion, references};
-use crate::App;
 use crate::admin::record;
 use crate::fault::Problem;
+use crate::tenant_access::TenantAccess;
 
 pub struct StoredWorkflows {
     versions: Vec<Stored<Workflow>>,
@@ -26,17 +25,17 @@ pub struct StoredWorkflows {
 }
 
 impl StoredWorkflows {
-    pub async fn load(app: &App) -> Result<Self, Problem> {
+    pub async fn load(access: &TenantAccess<'_>) -> Result<Self, Problem> {
         let (mut versions, mut unreadable) = (Vec::new(), BTreeMap::new());
-        for raw in app.refresher.effective_raw(Workflow::KIND).await? {
+        for raw in access.effective_raw(Workflow::KIND).await? {
             match store::decode(&raw) {
                 Ok(version) => versions.push(version),
                 Err(reason) => _ = unreadable.insert(raw.name, reason),
             }
         }
-        let activations = app.refresher.effective_raw(WorkflowActivation::KIND).await?;
+        let activations = access.effective_raw(WorkflowActivation::KIND).await?;
         let activations = activations.into_iter().map(|raw| (raw.name.clone(), store::decode(&raw).ok()));
-        let guardrails = references::stored_guardrails(app).await?;
+        let guardrails = references::stored_guardrails(access).await?;
         Ok(Self { versions, unreadable, activations: activations.collect(), guardrails })
     }
 
@@ -76,26 +75,25 @@ impl StoredWorkflows {
     }
 
     /// The record of a version; `None` if there is none.
-    pub fn record(&self, app: &App, id: &str) -> Option<WorkflowRecord> {
+    pub fn record(&self, access: &TenantAccess<'_>, id: &str) -> Option<WorkflowRecord> {
         if let Some(error) = self.unreadable.get(id) {
             return Some(self.unreadable_record(id, error));
         }
-        let created_at =
-            self.versions.iter().find(|stored| stored.value.id == id).map(|stored| stored.created_at);
-        Some(self.version(app, self.find(id)?, created_at))
+        let stored = self.versions.iter().find(|stored| stored.value.id == id);
+        Some(self.version(access, self.find(id)?, stored))
     }
 
     /// All versions: the managed default, then by scope and from the newest to the oldest, then those that cannot be
     /// read.
-    pub fn records(&self, app: &App) -> Vec<WorkflowRecord> {
+    pub fn records(&self, access: &TenantAccess<'_>) -> Vec<WorkflowRecord> {
         let mut versions: Vec<&Stored<Workflow>> = self.versions.iter().collect();
         versions.sort_by_cached_key(|stored| {
             let scope = &stored.value.scope;
             (scope.scope_type() != WorkflowScopeType::Global, scope.key(), Reverse(stored.value.version))
         });
-        let stored = versions.into_iter().map(|stored| (stored.value.clone(), Some(stored.created_at)));
+        let stored = versions.into_iter().map(|stored| (stored.value.clone(), Some(stored)));
         let all = std::iter::once((Workflow::managed_default(), None)).chain(stored);
-        let readable = all.map(|(workflow, created_at)| self.version(app, workflow, created_at));
+        let readable = all.map(|(workflow, stored)| self.version(access, workflow, stored));
         let unreadable = self.unreadable.iter().map(|(id, error)| self.unreadable_record(id, error));
         readable.chain(unreadable).collect()
     }
@@ -110,7 +108,12 @@ impl StoredWorkflows {
         })
     }
 
-    fn version(&self, app: &App, workflow: Workflow, created_at: Option<Timestamp>) -> WorkflowRecord {
+    fn version(
+        &self,
+        access: &TenantAccess<'_>,
+        workflow: Workflow,
+        stored: Option<&Stored<Workflow>>,
+    ) -> WorkflowRecord {
         let managed_default = workflow.id == Workflow::MANAGED_DEFAULT;
         let active = match self.activations.get(&workflow.scope.key()) {
             // Calls are refused: the version in force is not known.
@@ -118,8 +121,12 @@ impl StoredWorkflows {
             _ if managed_default => self.active(&workflow.scope).is_none(),
             _ => self.active(&workflow.scope) == Some(&*workflow.id),
         };
-        let routes = &app.gateway.snapshot().routes;
-        let error = references::compile_error(routes, &workflow.workflow_payload, &self.guardrails);
+        let tenant_id = stored.map(|stored| stored.tenant.clone()).filter(|tenant| tenant != DEFAULT_TENANT);
+        let error = references::compile_error(
+            &access.snapshot().routes,
+            &workflow.workflow_payload,
+            &self.guardrails,
+        );
         WorkflowRecord::Version(Box::new(WorkflowVersion {
             error: error.map(|(_, reason)| reason),
             scope_type: workflow.scope.scope_type(),
@@ -128,8 +135,13 @@ impl StoredWorkflows {
             managed_default,
             workflow_hash: workflow.hash(),
             guardrails_hash: workflow.guardrails_hash(|name| self.guardrails.get(name)),
-            effective_features: app.gateway.features().restricted_by(workflow.workflow_payload.features),
-            created_at: created_at.map(record::time),
+            effective_features: access
+                .app
+                .gateway
+                .features()
+                .restricted_by(workflow.workflow_payload.features),
+            created_at: stored.map(|stored| record::time(stored.created_at)),
+            tenant_id,
             id: workflow.id,
             scope: workflow.scope,
             name: workflow.name,

@@ -3,6 +3,7 @@
 mod budgets;
 mod file_resources;
 mod plan;
+mod tenant_documents;
 
 use std::collections::BTreeMap;
 
@@ -112,6 +113,7 @@ async fn furnish(app: &TestApp) -> String {
     app.post(admin("workflows"), team).send().await.expect_status(201);
     let settings = json!({"log.level": "debug", "proxy.http": "http://user:hidden-proxy@proxy:1"});
     app.call(Method::PATCH, admin("settings")).json(settings).send().await.expect_status(200);
+    furnish_tenant(app).await;
     let (id, _) = app.key(json!({"name": "off", "allowed_models": []})).await;
     app.post(admin(&format!("auth-keys/{id}/deactivate")), json!({})).send().await.expect_status(200);
     let limited = json!({
@@ -124,7 +126,35 @@ async fn furnish(app: &TestApp) -> String {
     old
 }
 
-const SECRETS: [(&str, &str); 8] = [
+/// Creates a tenant with a document of every kind that tenants can have, most with the name of another one.
+async fn furnish_tenant(app: &TestApp) {
+    let admin = |path: &str| format!("/admin/api/v1/{path}?tenant_id=acme");
+    let tenant = json!({"slug": "acme", "name": "Acme", "metadata": {"plan": "gold"}});
+    app.post("/admin/api/v1/tenants", tenant).send().await.expect_status(201);
+    let second = json!({
+        "type": "openai_compatible", "base_url": app.upstream.base_url(), "api_key": "sk-acme-5678", "models": ["text"],
+    });
+    for (path, body) in [
+        ("providers/second", second),
+        ("pools/both", json!({"members": ["second", "openai"]})),
+        ("combos/safe", json!({"selectors": ["openai/text", "second/text"]})),
+        ("aliases/own", json!({"target": "safe"})),
+        ("model-overrides/second%2Ftext", json!({"metadata": {"display_name": "Acme's"}})),
+        ("model-pricing/second%2Ftext", json!({"input_per_mtok": 1, "output_per_mtok": 2})),
+        (
+            "guardrails/prompt",
+            json!({"type": "system_prompt", "config": {"content": "Be brief.", "mode": "inject"}}),
+        ),
+    ] {
+        app.put(admin(path), body).send().await.expect_status(201);
+    }
+    let workflow = json!({"name": "of acme", "workflow_payload": {"guardrails": ["prompt", "hook"]}});
+    app.post(admin("workflows"), workflow).send().await.expect_status(201);
+    app.key(json!({"name": "of acme", "tenant_id": "acme", "provider_pool_id": "both"})).await;
+}
+
+const SECRETS: [(&str, &str); 9] = [
+    ("ACME_SECOND_API_KEY", "sk-acme-5678"),
     ("OPENAI_API_KEY", UPSTREAM_KEY),
     ("SECOND_API_KEY", "sk-second-5678"),
     ("SECOND_HEADER_X_TEAM", "hidden-header"),
@@ -143,6 +173,7 @@ async fn an_export_applied_to_a_fresh_gateway_exports_the_same_bytes() {
         let sections: Vec<&str> = exported.as_object().unwrap().keys().map(String::as_str).collect();
         let expected = [
             "settings",
+            "tenants",
             "providers",
             "pools",
             "combos",
@@ -160,6 +191,11 @@ async fn an_export_applied_to_a_fresh_gateway_exports_the_same_bytes() {
             assert!(!text.contains(secret), "{text}");
         }
         assert_eq!(exported["workflows"]["global"]["name"], "second", "only the version in force");
+        let own = &exported["tenants"]["acme"]["documents"];
+        assert_eq!(
+            (&own["workflows"]["global"]["name"], own.as_object().unwrap().len()),
+            (&json!("of acme"), 8)
+        );
         let documents = expanded(&exported, &BTreeMap::from(SECRETS));
         let fresh = || TestSettings { vendors: &[], ..settings() };
         app::each_with(fresh, async |target| {

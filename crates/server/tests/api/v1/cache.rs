@@ -133,7 +133,7 @@ async fn callers_of_another_scope_never_get_the_answer() {
         (CacheScope::UserPath, [true, false, false]),
         (CacheScope::Key, [false, true, false]),
         (CacheScope::Tenant, [true, true, false]),
-        (CacheScope::Global, [true, true, true]),
+        (CacheScope::Global, [true, true, false]),
     ] {
         app::each_with(
             || with_scope(scope),

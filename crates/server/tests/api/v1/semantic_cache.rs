@@ -186,7 +186,7 @@ async fn callers_of_another_scope_never_get_a_similar_answer() {
         (CacheScope::UserPath, [true, false, false]),
         (CacheScope::Key, [false, true, false]),
         (CacheScope::Tenant, [true, true, false]),
-        (CacheScope::Global, [true, true, true]),
+        (CacheScope::Global, [true, true, false]),
     ] {
         let settings = || {
             let mut settings = serving();

@@ -31,8 +31,8 @@ async fn a_batch_is_applied_as_a_whole_and_only_to_the_expected_revision() {
         let documents = store.documents();
         let mut first = Batch::default();
         assert!(first.is_empty());
-        first.put(&provider("a")).unwrap();
-        first.put(&pool("p", "a")).unwrap();
+        first.put("", &provider("a")).unwrap();
+        first.put("", &pool("p", "a")).unwrap();
         assert_eq!(documents.apply(&first, "test", 0).await.unwrap(), 2);
         assert_eq!(names(&store).await, (vec!["a".to_owned()], vec!["p".to_owned()]));
         assert_eq!(documents.revision().await.unwrap(), 2);
@@ -40,8 +40,8 @@ async fn a_batch_is_applied_as_a_whole_and_only_to_the_expected_revision() {
         let outdated = documents.apply(&first, "test", 1).await;
         assert!(matches!(outdated, Err(StoreError::PreconditionFailed)), "{outdated:?}");
         let mut referred = Batch::default();
-        referred.put(&provider("b")).unwrap();
-        referred.delete::<Provider>("a", false);
+        referred.put("", &provider("b")).unwrap();
+        referred.delete::<Provider>("", "a", false);
         let refused = documents.apply(&referred, "test", 2).await;
         assert!(
             matches!(&refused, Err(StoreError::Conflict { referrers, .. }) if referrers == &["pool/p"]),
@@ -51,8 +51,8 @@ async fn a_batch_is_applied_as_a_whole_and_only_to_the_expected_revision() {
         assert_eq!(documents.revision().await.unwrap(), 2, "nothing of it was kept");
 
         let mut all = Batch::default();
-        all.delete::<Pool>("p", false);
-        all.delete::<Provider>("a", false);
+        all.delete::<Pool>("", "p", false);
+        all.delete::<Provider>("", "a", false);
         documents.apply(&all, "test", 2).await.unwrap();
         assert_eq!(names(&store).await, (Vec::new(), Vec::new()));
         assert_eq!(documents.changes_since(2, 10).await.unwrap().len(), 2);
@@ -63,6 +63,6 @@ async fn a_batch_is_applied_as_a_whole_and_only_to_the_expected_revision() {
 #[tokio::test]
 async fn an_invalid_document_is_not_added() {
     let mut batch = Batch::default();
-    assert!(matches!(batch.put(&ModelPrice::default()), Err(StoreError::Invalid(_))));
+    assert!(matches!(batch.put("", &ModelPrice::default()), Err(StoreError::Invalid(_))));
     assert!(batch.is_empty());
 }

@@ -1,6 +1,6 @@
 //! Checks of a plan that depend on other documents, on the caller and on the edition.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use domain::capability::Capability;
@@ -14,7 +14,7 @@ use pipeline::snapshot::Snapshot;
 
 use super::super::current::CurrentConfig;
 use super::super::document::ConfigDocument;
-use super::super::kind::ConfigKind;
+use super::super::kind::{ConfigKind, DocumentId};
 use super::super::planned_change::PlannedChange;
 use super::{Plan, PlanError, referrers};
 use crate::App;
@@ -23,6 +23,7 @@ use crate::admin::explain::replay::{ProposedDocument, deactivated};
 use crate::admin::names::Names;
 use crate::admin::{auth_keys, combos, providers};
 use crate::fault::Problem;
+use crate::tenant_access::TenantAccess;
 
 impl Plan {
     /// Compiles the planned configuration and reports every document that cannot be used.
@@ -30,29 +31,52 @@ impl Plan {
         let mut proposed = ProposedDocuments::default();
         for change in &self.changes {
             if let Some(document) = proposed_document(app, change) {
-                document.lay_over(&mut proposed)?;
+                document.lay_over(&change.id.tenant, &mut proposed)?;
             }
         }
-        let after = compile(app, self.before.clone(), proposed).await?;
-        let mut names = Names::load(app).await?;
-        names.routes = after.routes.clone();
-        for change in self.changes.iter().filter(|change| change.after.is_none()) {
-            if let Some(document) = proposed_document(app, change) {
-                document.name_in(app, &mut names);
-            }
-        }
-        let mut errors = check_names(app, &self.changes, &mut names, &after);
-        for change in &self.changes {
-            if let Err(fault) = check_alone(app, asker, &self.current, change, &names) {
-                errors.push(PlanError::new(change.kind, &change.name, fault));
-            }
+        let after = Arc::new(compile(app, self.before.clone(), proposed).await?);
+        let mut errors = Vec::new();
+        let names = Names::load(&TenantAccess::of_default(app)).await?;
+        let names = self.check_tenant(&TenantAccess::of_default(app), asker, names, &after, &mut errors)?;
+        let tenants: BTreeSet<&str> = self.changes.iter().filter_map(|change| change.id.tenant()).collect();
+        for tenant in tenants {
+            let access = TenantAccess::new(app, Some(tenant));
+            let names = names.clone().with_own(&access).await?;
+            self.check_tenant(&access, asker, names, &after, &mut errors)?;
         }
         errors.extend(referrers::check(app, &self.changes, &self.current));
         errors.extend(check_digests(&self.changes, &self.current));
         errors.extend(uncompiled(&self.changes, &self.before, &after));
         self.errors.extend(errors);
-        self.after = Arc::new(after);
+        self.after = after;
         Ok(())
+    }
+
+    /// Checks the changed documents of one tenant among the names that it sees. Returns these names after the changes.
+    fn check_tenant(
+        &self,
+        access: &TenantAccess<'_>,
+        asker: &Principal,
+        mut names: Names,
+        after: &Arc<Snapshot>,
+        errors: &mut Vec<PlanError>,
+    ) -> Result<Names, Problem> {
+        let seen = after.clone().seen_by(access.tenant());
+        names.routes = seen.routes.clone();
+        let of_tenant = self.changes.iter().filter(|change| change.id.tenant() == access.tenant());
+        let changes: Vec<&PlannedChange> = of_tenant.collect();
+        for change in changes.iter().filter(|change| change.after.is_none()) {
+            if let Some(document) = proposed_document(access.app, change) {
+                document.name_in(&seen, &mut names);
+            }
+        }
+        errors.extend(check_names(access.app, &changes, &mut names, &seen));
+        for change in changes {
+            if let Err(fault) = check_alone(access, asker, self, change, (&names, after)) {
+                errors.push(PlanError::new(&change.id, fault));
+            }
+        }
+        Ok(names)
     }
 }
 
@@ -66,19 +90,19 @@ async fn compile(app: &App, before: Arc<Snapshot>, proposed: ProposedDocuments) 
 
 /// Checks documents that refer to others. They may come in any order: those that fail are checked again after others
 /// were added, until no further one passes.
-fn check_names(app: &App, changes: &[PlannedChange], names: &mut Names, after: &Snapshot) -> Vec<PlanError> {
+fn check_names(app: &App, changes: &[&PlannedChange], names: &mut Names, after: &Snapshot) -> Vec<PlanError> {
     let added = changes.iter().filter(|change| change.after.is_some());
     let mut pending: Vec<(&PlannedChange, ProposedDocument)> =
-        added.filter_map(|change| Some((change, proposed_document(app, change)?))).collect();
+        added.filter_map(|change| Some((*change, proposed_document(app, change)?))).collect();
     loop {
         let mut failed = Vec::new();
         let mut errors = Vec::new();
         let count = pending.len();
         for (change, document) in pending {
             match document.check(names, after) {
-                Ok(()) => document.name_in(app, names),
+                Ok(()) => document.name_in(after, names),
                 Err(fault) => {
-                    errors.push(PlanError::new(change.kind, &change.name, fault));
+                    errors.push(PlanError::new(&change.id, fault));
                     failed.push((change, document));
                 }
             }
@@ -92,29 +116,33 @@ fn check_names(app: &App, changes: &[PlannedChange], names: &mut Names, after: &
 
 /// Checks that need no other changed document.
 fn check_alone(
-    app: &App,
+    access: &TenantAccess<'_>,
     asker: &Principal,
-    current: &CurrentConfig,
+    plan: &Plan,
     change: &PlannedChange,
-    names: &Names,
+    (names, after): (&Names, &Arc<Snapshot>),
 ) -> Result<(), Fault> {
-    if change.kind.is_of_budgets() && !app.gateway.capabilities.has(Capability::AdvancedBudgets) {
+    let (app, kind) = (access.app, change.id.kind);
+    check_tenant_exists(app, plan, change)?;
+    if kind.is_of_budgets() && !app.gateway.capabilities.has(Capability::AdvancedBudgets) {
         return Err(fault::edition_restricted(Capability::AdvancedBudgets.as_str()));
     }
-    if change.kind == ConfigKind::Combo {
+    if kind == ConfigKind::Combo {
         combos::switched_on(app)?;
     }
     match change.after.as_ref().map(|(document, _)| document) {
         Some(ConfigDocument::Provider(provider)) => providers::judge_address(app, provider),
-        Some(ConfigDocument::Guardrail(guardrail)) => guardrail.check_settings(app),
+        Some(ConfigDocument::Guardrail(guardrail)) => guardrail.check_settings(access),
         Some(ConfigDocument::AuthKey(key)) => {
             let routes = &app.gateway.snapshot().routes;
             // Otherwise a caller could gain the rights of a more powerful key by giving it another value.
-            if let Some(replaced) = current.auth_key(&key.id) {
+            if let Some(replaced) = plan.current.auth_key(&key.id) {
                 auth_keys::check_rights(replaced, asker, &routes.names)?;
             }
             auth_keys::check_grant(asker, key, &routes.names)?;
             let pool = key.provider_pool_id.as_ref().filter(|_| key.deactivated_at.is_none());
+            let seen = after.clone().seen_by(key.tenant_id.as_deref());
+            let pool = pool.filter(|pool| !seen.routes.names.pools.contains_key(*pool));
             pool.map_or(Ok(()), |pool| names.pool("provider_pool_id", pool))
         }
         Some(ConfigDocument::BudgetSettings(settings)) => match &settings.webhook_url {
@@ -128,10 +156,28 @@ fn check_alone(
     }
 }
 
+/// Refuses documents of tenants in an edition without tenants, and those of a tenant that does not exist after the plan.
+fn check_tenant_exists(app: &App, plan: &Plan, change: &PlannedChange) -> Result<(), Fault> {
+    let DocumentId { kind, .. } = change.id;
+    let Some(tenant) = change.id.tenant().or(Some("").filter(|_| kind == ConfigKind::Tenant)) else {
+        return Ok(());
+    };
+    if !app.gateway.capabilities.has(Capability::Identity) {
+        return Err(fault::edition_restricted(Capability::Identity.as_str()));
+    }
+    let id = DocumentId::of_default(ConfigKind::Tenant, tenant);
+    let planned = plan.changes.iter().find(|planned| planned.id == id);
+    let exists = planned.map_or(plan.current.documents.contains_key(&id), |planned| planned.after.is_some());
+    match exists || kind == ConfigKind::Tenant || change.after.is_none() {
+        true => Ok(()),
+        false => Err(fault::unknown_tenant(tenant)),
+    }
+}
+
 /// Keys with a value that another key has as well: a call by it would be one of either.
 fn check_digests(changes: &[PlannedChange], current: &CurrentConfig) -> Vec<PlanError> {
-    let changed = changes.iter().filter(|change| change.kind == ConfigKind::AuthKey);
-    let changed: BTreeMap<&str, &PlannedChange> = changed.map(|change| (&*change.name, change)).collect();
+    let changed = changes.iter().filter(|change| change.id.kind == ConfigKind::AuthKey);
+    let changed: BTreeMap<&str, &PlannedChange> = changed.map(|change| (&*change.id.name, change)).collect();
     if changed.is_empty() {
         return Vec::new();
     }
@@ -147,7 +193,7 @@ fn check_digests(changes: &[PlannedChange], current: &CurrentConfig) -> Vec<Plan
         let owner = key.digests().find_map(|digest| owners.get(digest));
         if let Some(owner) = owner {
             let message = format!("The key '{owner}' has the same value, now or before a rotation.");
-            errors.push(PlanError::new(change.kind, id, fault::conflict(message).param("digest")));
+            errors.push(PlanError::new(&change.id, fault::conflict(message).param("digest")));
         }
         owners.extend(key.digests().map(|digest| (digest, id)));
     }
@@ -156,16 +202,20 @@ fn check_digests(changes: &[PlannedChange], current: &CurrentConfig) -> Vec<Plan
 
 /// Changed documents that do not compile.
 fn uncompiled(changes: &[PlannedChange], before: &Snapshot, after: &Snapshot) -> Vec<PlanError> {
-    let known: Vec<_> = before.document_errors.iter().map(|error| (error.kind, error.name)).collect();
-    let new = after.document_errors.iter().filter(|error| !known.contains(&(error.kind, error.name)));
-    let named = new.filter_map(|error| {
+    let known: Vec<_> =
+        before.all_document_errors().map(|(tenant, error)| (tenant, error.kind, error.name)).collect();
+    let all = after.all_document_errors();
+    let new = all.filter(|(tenant, error)| !known.contains(&(*tenant, error.kind, error.name)));
+    let named = new.filter_map(|(tenant, error)| {
         let of_change = |change: &&PlannedChange| {
-            change.kind.kind() == error.kind
-                && (change.name == error.name || planned_id(&change.name) == error.name)
+            let DocumentId { kind, name, .. } = &change.id;
+            change.id.tenant == tenant
+                && kind.kind() == error.kind
+                && (name == error.name || planned_id(name) == error.name)
         };
         let change = changes.iter().find(of_change)?;
         let fault = Fault { param: None, ..fault::invalid_parameter("", error.error) };
-        Some(PlanError::new(change.kind, &change.name, fault))
+        Some(PlanError::new(&change.id, fault))
     });
     named.collect()
 }
@@ -177,7 +227,7 @@ fn planned_id(scope: &str) -> String {
 
 /// The document in the form in which replays compile it; `None` for kinds that routes and workflows do not depend on.
 fn proposed_document(app: &App, change: &PlannedChange) -> Option<ProposedDocument> {
-    let name = change.name.clone();
+    let name = change.id.name.clone();
     Some(match change.after.as_ref().map(|(document, _)| document.clone()) {
         Some(ConfigDocument::Alias(alias)) => ProposedDocument::Alias(alias),
         Some(ConfigDocument::Combo(combo)) => ProposedDocument::Combo(combo),
@@ -191,11 +241,13 @@ fn proposed_document(app: &App, change: &PlannedChange) -> Option<ProposedDocume
             ProposedDocument::Workflow(Box::new(Workflow { id, ..*workflow }))
         }
         Some(_) => return None,
-        None => match change.kind {
-            ConfigKind::Workflow => deactivated(app, name),
-            ConfigKind::Settings | ConfigKind::Budget | ConfigKind::BudgetSettings | ConfigKind::AuthKey => {
-                return None;
-            }
+        None => match change.id.kind {
+            ConfigKind::Workflow => deactivated(&TenantAccess::new(app, change.id.tenant()), name),
+            ConfigKind::Settings
+            | ConfigKind::Tenant
+            | ConfigKind::Budget
+            | ConfigKind::BudgetSettings
+            | ConfigKind::AuthKey => return None,
             kind => ProposedDocument::Deleted { kind: kind.kind(), name },
         },
     })

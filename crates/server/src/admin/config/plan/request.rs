@@ -6,11 +6,13 @@ use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use store::DEFAULT_TENANT;
 use utoipa::ToSchema;
 
 use super::super::current::CurrentConfig;
 use super::super::document::{Members, normal_name};
-use super::super::kind::ConfigKind;
+use super::super::kind::{ConfigKind, DocumentId};
+use super::super::secret_references::OWN_DOCUMENTS;
 use crate::admin::explain::replay::DocumentChange;
 use crate::admin::settings;
 use crate::body;
@@ -42,8 +44,7 @@ pub struct PlanRequest {
 
 /// A document of a request; without members, it is deleted.
 pub struct WantedDocument {
-    pub kind: ConfigKind,
-    pub name: String,
+    pub id: DocumentId,
     pub members: Option<Members>,
 }
 
@@ -66,7 +67,7 @@ pub fn documents(
         }
         Some(sections) => {
             for (section, value) in sections {
-                add_section(&section, value, &mut wanted)?;
+                add_section(DEFAULT_TENANT, &section, value, &mut wanted)?;
             }
         }
         None => {
@@ -77,15 +78,15 @@ pub fn documents(
         }
     }
     let mut named = BTreeSet::new();
-    if let Some(twice) = wanted.iter().find(|wanted| !named.insert((wanted.kind, &*wanted.name))) {
-        let message = format!("The {} '{}' is in the request twice.", twice.kind.kind(), twice.name);
+    if let Some(twice) = wanted.iter().map(|wanted| &wanted.id).find(|id| !named.insert(*id)) {
+        let message = format!("The {} {} is in the request twice.", twice.kind.kind(), twice.described());
         return Err(fault::invalid_parameter(member, message));
     }
     if wanted.len() > MAX_DOCUMENTS {
         let message = format!("A plan has at most {MAX_DOCUMENTS} documents.");
         return Err(fault::invalid_parameter(member, message));
     }
-    let guardrails = wanted.iter().filter(|wanted| wanted.kind == ConfigKind::Guardrail);
+    let guardrails = wanted.iter().filter(|wanted| wanted.id.kind == ConfigKind::Guardrail);
     let members = guardrails.filter_map(|wanted| wanted.members.as_ref()).flatten();
     if members.map(|(_, value)| value.to_string().len()).sum::<usize>() > MAX_GUARDRAIL_BYTES {
         let message = format!("The guardrails of a plan have at most {MAX_GUARDRAIL_BYTES} bytes.");
@@ -99,19 +100,52 @@ fn in_member(fault: Fault, place: &str) -> Fault {
     fault.param(param)
 }
 
-fn add_section(section: &str, value: Value, wanted: &mut Vec<WantedDocument>) -> Result<(), Fault> {
-    let place = format!("documents.{section}");
-    let kind = ConfigKind::of_section(section).map_err(|fault| in_member(fault, "documents"))?;
+fn add_section(
+    tenant: &str,
+    section: &str,
+    value: Value,
+    wanted: &mut Vec<WantedDocument>,
+) -> Result<(), Fault> {
+    let parent = match tenant {
+        DEFAULT_TENANT => "documents".to_owned(),
+        tenant => format!("documents.tenants.{tenant}.documents"),
+    };
+    let place = format!("{parent}.{section}");
+    let kind = ConfigKind::of_section(section).map_err(|fault| in_member(fault, &parent))?;
+    if tenant != DEFAULT_TENANT {
+        check_of_tenant(kind).map_err(|fault| fault.param(&*place))?;
+    }
     let members = object(&place, value)?;
     if let Some(name) = kind.single() {
-        wanted.push(WantedDocument { kind, name: name.to_owned(), members: Some(members) });
+        let id = DocumentId::of_default(kind, name);
+        wanted.push(WantedDocument { id, members: Some(members) });
         return Ok(());
     }
     for (name, document) in members {
-        let members = object(&format!("{place}.{name}"), document)?;
-        wanted.push(WantedDocument { kind, name: normal_name(kind, &name), members: Some(members) });
+        let mut members = object(&format!("{place}.{name}"), document)?;
+        if kind == ConfigKind::Tenant
+            && let Some(own) = members.remove(OWN_DOCUMENTS)
+        {
+            for (section, value) in object(&format!("{place}.{name}.{OWN_DOCUMENTS}"), own)? {
+                add_section(&name, &section, value, wanted)?;
+            }
+        }
+        let id = DocumentId::new(kind, tenant, &normal_name(kind, &name));
+        wanted.push(WantedDocument { id, members: Some(members) });
     }
     Ok(())
+}
+
+/// Refuses kinds of which tenants have no documents themselves.
+fn check_of_tenant(kind: ConfigKind) -> Result<(), Fault> {
+    if kind.is_of_tenant() {
+        return Ok(());
+    }
+    let message = format!(
+        "A tenant has no '{}' of its own. Keys and budgets name their tenant; they stand beside 'tenants'.",
+        kind.section()
+    );
+    Err(fault::invalid_parameter("tenant_id", message))
 }
 
 /// The members of an object; null is an empty one, as a section with all its lines commented out.
@@ -125,11 +159,16 @@ fn object(place: &str, value: Value) -> Result<Members, Fault> {
 
 /// A change of a single document, over the one in force.
 fn change(change: Value, current: &CurrentConfig, now: Timestamp) -> Result<WantedDocument, Fault> {
-    let DocumentChange { kind, name, document } = body::read(change)?;
+    let DocumentChange { kind, name, document, tenant_id } = body::read(change)?;
     let kind = ConfigKind::of_change(&kind)?;
+    let tenant = tenant_id.unwrap_or_default();
+    if tenant != DEFAULT_TENANT {
+        check_of_tenant(kind)?;
+    }
     let name = kind.single().map_or_else(|| normal_name(kind, &name), str::to_owned);
-    let Some(document) = document else { return Ok(WantedDocument { kind, name, members: None }) };
-    let known = current.documents.get(&(kind, name.clone()));
+    let id = DocumentId::new(kind, &tenant, &name);
+    let Some(document) = document else { return Ok(WantedDocument { id, members: None }) };
+    let known = current.documents.get(&id);
     let mut members = known.map(|known| known.document.members(now)).unwrap_or_default();
     // Credentials are never sent to another address.
     let differs =
@@ -152,7 +191,7 @@ fn change(change: Value, current: &CurrentConfig, now: Timestamp) -> Result<Want
             value => drop(members.insert(name, value)),
         }
     }
-    Ok(WantedDocument { kind, name, members: Some(members) })
+    Ok(WantedDocument { id, members: Some(members) })
 }
 
 /// The value that clears a member which is kept when it is absent.

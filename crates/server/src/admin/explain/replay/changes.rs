@@ -1,7 +1,9 @@
 //! The changes of a replay: each is read and validated as the PUT of its document, then all are checked together.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use domain::capability::Capability;
 use domain::fault::{self, Fault};
 use domain::principal::Principal;
 use domain::resources::Resource;
@@ -17,6 +19,7 @@ use pipeline::refresh::ProposedDocuments;
 use pipeline::snapshot::Snapshot;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
+use store::DEFAULT_TENANT;
 use utoipa::ToSchema;
 
 use super::proposed_document::ProposedDocument;
@@ -28,6 +31,7 @@ use crate::admin::{combos, providers};
 use crate::body::{self, Patch};
 use crate::fault::Problem;
 use crate::nearest;
+use crate::tenant_access::TenantAccess;
 
 /// The kinds of documents that decide how calls are routed, priced and inspected.
 const KINDS: [&str; 9] = [
@@ -58,6 +62,9 @@ pub struct DocumentChange {
     #[serde(deserialize_with = "nullable")]
     #[schema(value_type = Option<Object>)]
     pub document: Option<Map<String, Value>>,
+    /// The tenant that the document belongs to; by default, the caller's.
+    #[serde(default)]
+    pub tenant_id: Option<String>,
 }
 
 /// Requires a member that may be null: nothing is deleted by a member that was forgotten.
@@ -70,7 +77,14 @@ where
 }
 
 /// The documents that the changes result in, with their position in the request.
-pub struct Proposal(Vec<(ChangePosition, ProposedDocument)>);
+pub struct Proposal(Vec<ProposedChange>);
+
+struct ProposedChange {
+    position: ChangePosition,
+    /// The tenant of the document; `None` for the default tenant.
+    tenant: Option<String>,
+    document: ProposedDocument,
+}
 
 /// The position of a change, by which errors name their field.
 #[derive(Clone, Copy)]
@@ -102,7 +116,11 @@ impl ChangePosition {
 }
 
 /// Reads the changes. Each document is the result of its PUT, and has passed the checks that need no other document.
-pub async fn read(app: &App, asker: &Principal, changes: Vec<Value>) -> Result<Proposal, Problem> {
+pub async fn read(
+    access: &TenantAccess<'_>,
+    asker: &Principal,
+    changes: Vec<Value>,
+) -> Result<Proposal, Problem> {
     if changes.len() > MAX_CHANGES {
         let message = format!("A replay has at most {MAX_CHANGES} changes.");
         return Err(fault::invalid_parameter("changes", message).into());
@@ -114,28 +132,48 @@ pub async fn read(app: &App, asker: &Principal, changes: Vec<Value>) -> Result<P
     let (mut documents, mut seen) = (Vec::with_capacity(changes.len()), BTreeSet::new());
     for (index, change) in changes.into_iter().enumerate() {
         let mut position = ChangePosition { index, has_name: false };
-        let DocumentChange { kind, name, document } =
+        let DocumentChange { kind, name, document, tenant_id } =
             body::read(change).map_err(|fault| position.in_change(fault))?;
         let kind = known_kind(&kind).map_err(|fault| position.in_change(fault))?;
-        if !seen.insert((kind, name.clone())) {
+        let tenant = tenant(access, asker, tenant_id).map_err(|fault| position.in_change(fault))?;
+        let access = &TenantAccess::new(access.app, tenant.as_deref());
+        if !seen.insert((tenant.clone(), kind, name.clone())) {
             let message = format!("The {kind} '{name}' is changed twice.");
             return Err(position.in_change(fault::invalid_parameter("name", message)).into());
         }
         let proposed = match document {
-            None => delete(app, kind, &name).await?.map_err(|fault| position.in_change(fault)),
+            None => delete(access, kind, &name).await?.map_err(|fault| position.in_change(fault)),
             Some(document) => {
                 if kind == Workflow::KIND {
-                    let is_new = workflow_changes::check_new(app, &name).await?;
+                    let is_new = workflow_changes::check_new(access, &name).await?;
                     is_new.map_err(|fault| position.in_change(fault))?;
                 }
                 position.has_name = document.contains_key("name") || document.contains_key("selector");
-                let edited = edit(app, asker, kind, &name, document).await?;
+                let edited = edit(access, asker, kind, &name, document).await?;
                 edited.map_err(|fault| position.in_document(fault))
             }
         };
-        documents.push((position, proposed?));
+        documents.push(ProposedChange { position, tenant: tenant.clone(), document: proposed? });
     }
     Ok(Proposal(documents))
+}
+
+/// The tenant of a change: the one that it names, else that of the request.
+fn tenant(
+    access: &TenantAccess<'_>,
+    asker: &Principal,
+    asked: Option<String>,
+) -> Result<Option<String>, Fault> {
+    let gateway = &access.app.gateway;
+    let has_tenants = gateway.capabilities.has(Capability::Identity);
+    let Some(asked) = asked.filter(|asked| has_tenants && !asked.is_empty()) else {
+        return Ok(access.tenant().map(str::to_owned));
+    };
+    match asker.tenant() {
+        Some(own) if **own != *asked => Err(fault::other_tenant_denied(own)),
+        _ if !gateway.snapshot().identities.tenants.has(&asked) => Err(fault::unknown_tenant(&asked)),
+        _ => Ok(Some(asked)),
+    }
 }
 
 fn known_kind(kind: &str) -> Result<&'static str, Fault> {
@@ -149,7 +187,7 @@ fn known_kind(kind: &str) -> Result<&'static str, Fault> {
 
 /// The document that a PUT with these members would store. The outer error is one of storage.
 async fn edit(
-    app: &App,
+    access: &TenantAccess<'_>,
     asker: &Principal,
     kind: &'static str,
     name: &str,
@@ -157,52 +195,56 @@ async fn edit(
 ) -> Result<Result<ProposedDocument, Fault>, Problem> {
     let patch = &Patch::from(document);
     Ok(match kind {
-        Alias::KIND => edited::<Alias>(app, name, patch).await?.map(ProposedDocument::Alias),
+        Alias::KIND => edited::<Alias>(access, name, patch).await?.map(ProposedDocument::Alias),
         Combo::KIND => {
-            combos::switched_on(app)?;
-            edited::<Combo>(app, name, patch).await?.map(ProposedDocument::Combo)
+            combos::switched_on(access.app)?;
+            edited::<Combo>(access, name, patch).await?.map(ProposedDocument::Combo)
         }
         Guardrail::KIND => {
-            let guardrail = edited::<Guardrail>(app, name, patch).await?;
+            let guardrail = edited::<Guardrail>(access, name, patch).await?;
             guardrail.map(Box::new).map(ProposedDocument::Guardrail)
         }
         ModelOverride::KIND => {
-            edited::<ModelOverride>(app, name, patch).await?.map(ProposedDocument::ModelOverride)
+            edited::<ModelOverride>(access, name, patch).await?.map(ProposedDocument::ModelOverride)
         }
         ModelPrice::KIND => {
-            let price = edited::<ModelPrice>(app, name, patch).await?;
+            let price = edited::<ModelPrice>(access, name, patch).await?;
             price.map(Box::new).map(ProposedDocument::ModelPrice)
         }
-        Pool::KIND => edited::<Pool>(app, name, patch).await?.map(ProposedDocument::Pool),
-        Provider::KIND => edited_provider(app, name, patch).map(Box::new).map(ProposedDocument::Provider),
+        Pool::KIND => edited::<Pool>(access, name, patch).await?.map(ProposedDocument::Pool),
+        Provider::KIND => edited_provider(access, name, patch).map(Box::new).map(ProposedDocument::Provider),
         Workflow::KIND => workflow_changes::new_version(asker, name, patch),
-        _ => workflow_changes::activation(app, name, patch).await?,
+        _ => workflow_changes::activation(access, name, patch).await?,
     })
 }
 
-async fn edited<T: Served>(app: &App, name: &str, patch: &Patch) -> Result<Result<T, Fault>, Problem> {
-    let known = app.refresher.store().collection::<T>().get_readable(name).await?;
-    let known = known.or_else(|| app.refresher.configured_document(name));
+async fn edited<T: Served>(
+    access: &TenantAccess<'_>,
+    name: &str,
+    patch: &Patch,
+) -> Result<Result<T, Fault>, Problem> {
+    let known = access.collection::<T>().get_readable(name).await?;
+    let known = known.or_else(|| access.configured_document(name));
     let value = T::edited(name, known.as_ref().map(|known| &known.value), patch);
     Ok(value.and_then(|value| value.validate().map(|()| value)))
 }
 
-fn edited_provider(app: &App, name: &str, patch: &Patch) -> Result<Provider, Fault> {
-    let provider = providers::edited(app, name, patch)?;
-    providers::judge_address(app, &provider)?;
+fn edited_provider(access: &TenantAccess<'_>, name: &str, patch: &Patch) -> Result<Provider, Fault> {
+    let provider = providers::edited(access, name, patch)?;
+    providers::judge_address(access.app, &provider)?;
     Ok(provider)
 }
 
 /// The deletion of a stored document. Other documents may refer to it: the calls that would fail then are shown.
 async fn delete(
-    app: &App,
+    access: &TenantAccess<'_>,
     kind: &'static str,
     name: &str,
 ) -> Result<Result<ProposedDocument, Fault>, Problem> {
     if kind == Workflow::KIND {
-        return workflow_changes::deactivation(app, name).await;
+        return workflow_changes::deactivation(access, name).await;
     }
-    let stored = app.refresher.store().documents().find(kind, name).await?;
+    let stored = access.documents().find(kind, name).await?;
     let missing = || fault::not_found(format!("There is no stored {kind} '{name}'.")).param("name");
     Ok(stored.map(|_| ProposedDocument::Deleted { kind, name: name.to_owned() }).ok_or_else(missing))
 }
@@ -210,17 +252,24 @@ async fn delete(
 impl Proposal {
     /// The configuration that the changes of `before` result in. Refuses documents that the configuration and the changes
     /// before them do not allow.
-    pub async fn compile(&self, app: &App, before: &Snapshot) -> Result<Snapshot, Problem> {
+    pub async fn compile(&self, app: &App, before: &Snapshot) -> Result<Arc<Snapshot>, Problem> {
         let mut documents = ProposedDocuments::default();
-        for (_, document) in &self.0 {
-            document.lay_over(&mut documents)?;
+        for ProposedChange { tenant, document, .. } in &self.0 {
+            document.lay_over(tenant.as_deref().unwrap_or(DEFAULT_TENANT), &mut documents)?;
         }
-        let after = app.refresher.propose(before, &documents).await?;
-        let mut names = Names::load(app).await?;
-        names.routes = after.routes.clone();
-        for (position, document) in &self.0 {
-            document.check(&names, &after).map_err(|fault| position.in_document(fault))?;
-            document.name_in(app, &mut names);
+        let after = Arc::new(app.refresher.propose(before, &documents).await?);
+        let mut names_of_tenants: BTreeMap<Option<&str>, Names> = BTreeMap::new();
+        for ProposedChange { position, tenant, document } in &self.0 {
+            let tenant = tenant.as_deref();
+            let seen = after.clone().seen_by(tenant);
+            let mut names = match names_of_tenants.remove(&tenant) {
+                Some(names) => names,
+                None => Names::load(&TenantAccess::new(app, tenant)).await?,
+            };
+            names.routes = seen.routes.clone();
+            document.check(&names, &seen).map_err(|fault| position.in_document(fault))?;
+            document.name_in(&seen, &mut names);
+            names_of_tenants.insert(tenant, names);
         }
         Ok(after)
     }

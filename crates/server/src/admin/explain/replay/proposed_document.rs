@@ -17,7 +17,6 @@ use pipeline::snapshot::Snapshot;
 use store::StoreError;
 
 use super::workflow_changes;
-use crate::App;
 use crate::admin::crud::Served as _;
 use crate::admin::names::Names;
 use crate::admin::workflows::{self, references};
@@ -41,38 +40,47 @@ pub enum ProposedDocument {
 }
 
 impl ProposedDocument {
-    /// Adds the document to those of the proposed configuration.
-    pub fn lay_over(&self, documents: &mut ProposedDocuments) -> Result<(), StoreError> {
+    /// Adds the document to those of a tenant in the proposed configuration.
+    pub fn lay_over(&self, tenant: &str, documents: &mut ProposedDocuments) -> Result<(), StoreError> {
         match self {
-            Self::Alias(alias) => documents.put(alias),
-            Self::Combo(combo) => documents.put(combo),
-            Self::Guardrail(guardrail) => documents.put::<Guardrail>(guardrail),
-            Self::ModelOverride(document) => documents.put(document),
-            Self::ModelPrice(price) => documents.put::<ModelPrice>(price),
-            Self::Pool(pool) => documents.put(pool),
-            Self::Provider(provider) => documents.put::<Provider>(provider),
+            Self::Alias(alias) => documents.put(tenant, alias),
+            Self::Combo(combo) => documents.put(tenant, combo),
+            Self::Guardrail(guardrail) => documents.put::<Guardrail>(tenant, guardrail),
+            Self::ModelOverride(document) => documents.put(tenant, document),
+            Self::ModelPrice(price) => documents.put::<ModelPrice>(tenant, price),
+            Self::Pool(pool) => documents.put(tenant, pool),
+            Self::Provider(provider) => documents.put::<Provider>(tenant, provider),
             Self::Workflow(workflow) => {
-                documents.put::<Workflow>(workflow)?;
-                documents.put(&workflow_changes::activation_of(workflow))
+                documents.put::<Workflow>(tenant, workflow)?;
+                documents.put(tenant, &workflow_changes::activation_of(workflow))
             }
-            Self::Activation(activation) => documents.put(activation),
+            Self::Activation(activation) => documents.put(tenant, activation),
             Self::Deleted { kind, name } => {
-                documents.delete(kind, name);
+                documents.delete(tenant, kind, name);
                 Ok(())
             }
         }
     }
 
     /// Adds the document to the names that models can have, or removes it from them, so that a document of the
-    /// configuration file has its name again. Names of providers are those of the routes.
-    pub fn name_in(&self, app: &App, names: &mut Names) {
+    /// configuration file or of the default tenant has its name again. Names of providers are those of the routes.
+    pub fn name_in(&self, after: &Snapshot, names: &mut Names) {
+        let left = &after.routes.names;
         match self {
             Self::Alias(alias) => _ = names.aliases.insert(alias.name.clone(), alias.clone()),
             Self::Combo(combo) => _ = names.combos.insert(combo.name.clone(), combo.clone()),
             Self::Pool(pool) => _ = names.pools.insert(pool.name.clone(), pool.clone()),
-            Self::Deleted { kind: Alias::KIND, name } => restore(app, &mut names.aliases, name),
-            Self::Deleted { kind: Combo::KIND, name } => restore(app, &mut names.combos, name),
-            Self::Deleted { kind: Pool::KIND, name } => restore(app, &mut names.pools, name),
+            Self::Deleted { kind: Alias::KIND, name } => {
+                restore(&mut names.aliases, name, left.aliases.get(name).cloned());
+            }
+            Self::Deleted { kind: Combo::KIND, name } => {
+                let combo = left.combos.get(name).map(|combo| combo.document.clone());
+                restore(&mut names.combos, name, combo);
+            }
+            Self::Deleted { kind: Pool::KIND, name } => {
+                let pool = left.pools.get(name).map(|pool| pool.document.clone());
+                restore(&mut names.pools, name, pool);
+            }
             _ => {}
         }
     }
@@ -103,10 +111,10 @@ impl ProposedDocument {
     }
 }
 
-/// Puts the document of the configuration file in the place of a deleted one, if there is one.
-fn restore<T: Resource>(app: &App, documents: &mut BTreeMap<String, T>, name: &str) {
-    match app.refresher.configured_document::<T>(name) {
-        Some(configured) => _ = documents.insert(name.to_owned(), configured.value),
+/// Puts the document that is in force after the changes in the place of a deleted one, if there is one.
+fn restore<T>(documents: &mut BTreeMap<String, T>, name: &str, left: Option<T>) {
+    match left {
+        Some(left) => _ = documents.insert(name.to_owned(), left),
         None => _ = documents.remove(name),
     }
 }

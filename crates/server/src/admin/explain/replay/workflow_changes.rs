@@ -6,13 +6,14 @@ use domain::principal::Principal;
 use domain::resources::Resource as _;
 use domain::resources::workflow::{Workflow, WorkflowActivation, WorkflowScope};
 use serde::Deserialize;
+use store::StoreError;
 
 use super::changes;
 use super::proposed_document::ProposedDocument;
-use crate::App;
 use crate::admin::workflows::WorkflowBody;
 use crate::body::Patch;
 use crate::fault::Problem;
+use crate::tenant_access::TenantAccess;
 
 /// The result of reading a change. The outer error is one of storage.
 type ReadChange = Result<Result<ProposedDocument, Fault>, Problem>;
@@ -29,8 +30,8 @@ struct ActivationBody {
 }
 
 /// Refuses the id of a version that exists. The outer error is one of storage.
-pub async fn check_new(app: &App, id: &str) -> Result<Result<(), Fault>, Problem> {
-    if id != Workflow::MANAGED_DEFAULT && find(app, id).await?.is_none() {
+pub async fn check_new(access: &TenantAccess<'_>, id: &str) -> Result<Result<(), Fault>, Problem> {
+    if id != Workflow::MANAGED_DEFAULT && find(access, id).await?.is_none() {
         return Ok(Ok(()));
     }
     let message = format!(
@@ -57,7 +58,7 @@ pub fn new_version(asker: &Principal, id: &str, patch: &Patch) -> Result<Propose
 }
 
 /// The activation of a version that exists, for the scope with this key.
-pub async fn activation(app: &App, scope: &str, patch: &Patch) -> ReadChange {
+pub async fn activation(access: &TenantAccess<'_>, scope: &str, patch: &Patch) -> ReadChange {
     if WorkflowScope::from_key(scope).is_none() {
         let message = format!(
             "'{scope}' is not the key of a scope, such as 'global', 'path=/team' or 'provider=openai model=gpt-4o'."
@@ -71,7 +72,7 @@ pub async fn activation(app: &App, scope: &str, patch: &Patch) -> ReadChange {
     let Some(id) = active.filter(|id| id != Workflow::MANAGED_DEFAULT) else {
         return Ok(Ok(ProposedDocument::Activation(without_version(scope.to_owned()))));
     };
-    let found = find(app, &id).await?.filter(|workflow| workflow.scope.key() == scope);
+    let found = find(access, &id).await?.filter(|workflow| workflow.scope.key() == scope);
     let missing = || {
         let message = format!("There is no workflow version '{id}' for the scope '{scope}'.");
         fault::invalid_parameter("active", message)
@@ -81,27 +82,27 @@ pub async fn activation(app: &App, scope: &str, patch: &Patch) -> ReadChange {
 }
 
 /// Takes a version out of force.
-pub async fn deactivation(app: &App, id: &str) -> ReadChange {
-    let Some(workflow) = find(app, id).await? else {
+pub async fn deactivation(access: &TenantAccess<'_>, id: &str) -> ReadChange {
+    let Some(workflow) = find(access, id).await? else {
         let message = format!("There is no workflow version '{id}'.");
         return Ok(Err(fault::not_found(message).param("name")));
     };
     let scope = workflow.scope.key();
-    let activations = app.refresher.store().collection::<WorkflowActivation>();
+    let activations = access.collection::<WorkflowActivation>();
     let in_force = activations.get_readable(&scope).await?;
-    let in_force = in_force.or_else(|| app.refresher.configured_document(&scope));
+    let in_force = in_force.or_else(|| access.configured_document(&scope));
     let in_force = in_force.and_then(|stored| stored.value.active);
     if in_force.as_deref() != Some(id) {
         let message = format!("The workflow version '{id}' is not in force.");
         return Ok(Err(fault::conflict(message).param("name")));
     }
-    Ok(Ok(deactivated(app, scope)))
+    Ok(Ok(deactivated(access, scope)))
 }
 
 /// The end of the stored activation of a scope: that of the configuration file is in force again, if there is one.
-pub fn deactivated(app: &App, scope: String) -> ProposedDocument {
+pub fn deactivated(access: &TenantAccess<'_>, scope: String) -> ProposedDocument {
     let kind = WorkflowActivation::KIND;
-    match app.refresher.is_configured(kind, &scope) {
+    match access.is_configured(kind, &scope) {
         true => ProposedDocument::Deleted { kind, name: scope },
         false => ProposedDocument::Activation(without_version(scope)),
     }
@@ -122,8 +123,10 @@ pub fn without_version(scope: String) -> WorkflowActivation {
     WorkflowActivation { scope, versions: 0, active: None, guardrails: Vec::new() }
 }
 
-async fn find(app: &App, id: &str) -> Result<Option<Workflow>, Problem> {
-    let stored = app.refresher.store().collection::<Workflow>().get_readable(id).await?;
-    let stored = stored.or_else(|| app.refresher.configured_document(id));
+async fn find(access: &TenantAccess<'_>, id: &str) -> Result<Option<Workflow>, Problem> {
+    let stored = match access.find_effective::<Workflow>(id).await {
+        Err(StoreError::Corrupt(_)) => None,
+        stored => stored?,
+    };
     Ok(stored.map(|stored| stored.value))
 }
