@@ -63,8 +63,8 @@ impl Compilation<'_> {
         };
         let (own, inherited) = layer.documents(kind);
         // The errors of inherited documents are those of the default tenant.
-        let inherited = section::compile::<S>(inherited, self.at, &mut DocumentErrors::default());
-        let mut compiled: BTreeMap<_, _> = inherited.collect();
+        let mut reported = DocumentErrors::default();
+        let mut compiled: BTreeMap<_, _> = section::compile::<S>(inherited, self.at, &mut reported).collect();
         compiled.extend(section::compile::<S>(own, self.at, &mut self.errors));
         Ok(compiled)
     }

@@ -12,7 +12,7 @@ pub fn text(plan: &Value) -> String {
     }
     for error in list(&plan["errors"]) {
         let field = error["field"].as_str().map(|field| format!(", {field}")).unwrap_or_default();
-        let (kind, name, message) = (word(&error["kind"]), word(&error["name"]), word(&error["message"]));
+        let (kind, name, message) = (word(&error["kind"]), named(error), word(&error["message"]));
         let _ = writeln!(text, "! {kind} {name}{field}: {message}");
     }
     add_replay(&plan["replay"], &mut text);
@@ -33,7 +33,7 @@ fn add_change(change: &Value, text: &mut String) {
         "delete" => '-',
         _ => '~',
     };
-    let _ = writeln!(text, "{sign} {} {}", word(&change["kind"]), word(&change["name"]));
+    let _ = writeln!(text, "{sign} {} {}", word(&change["kind"]), named(change));
     if action == "delete" {
         return;
     }
@@ -63,6 +63,14 @@ fn add_replay(replay: &Value, text: &mut String) {
 
 fn list(value: &Value) -> impl Iterator<Item = &Value> {
     value.as_array().into_iter().flatten()
+}
+
+/// The name of a document, with the tenant that it belongs to.
+fn named(entry: &Value) -> String {
+    match entry["tenant_id"].as_str() {
+        Some(tenant) => format!("{} of the tenant {tenant}", word(&entry["name"])),
+        None => word(&entry["name"]).to_owned(),
+    }
 }
 
 fn word(value: &Value) -> &str {
