@@ -137,14 +137,16 @@ fn split(selector: String, routes: &Routes) -> Result<(Option<String>, Option<St
     Ok((None, Some(selector)))
 }
 
-/// Returns a price lookup over one snapshot that caches each price.
+/// Returns a price lookup over one snapshot that caches each price. The calls of a tenant have the prices that it sees.
 fn prices(snapshot: &Snapshot) -> impl FnMut(&Consumed) -> Option<Repriced> {
-    let mut known: HashMap<(String, String, String), Pricing> = HashMap::new();
+    let mut known: HashMap<[String; 4], Pricing> = HashMap::new();
     move |consumed| {
-        let Consumed { model, provider, provider_name, tokens, images } = consumed;
-        let key = (provider_name.clone(), provider.clone(), model.clone());
-        let pricing =
-            known.entry(key).or_insert_with(|| snapshot.routes.pricing(provider_name, provider, model));
+        let Consumed { model, provider, provider_name, tenant, tokens, images } = consumed;
+        let key = [tenant, provider_name, provider, model].map(String::clone);
+        let pricing = known.entry(key).or_insert_with(|| {
+            let seen = snapshot.tenant_view(Some(tenant)).map_or(snapshot, |view| &**view);
+            seen.routes.pricing(provider_name, provider, model)
+        });
         let (cost, version) = pricing.charge(tokens, *images)?;
         let savings = pricing.prompt_cache_savings(tokens);
         Some(Repriced { cost, savings, version: version.map(str::to_owned) })

@@ -2,7 +2,7 @@
 
 use utoipa::openapi::path::{Operation, Parameter, ParameterBuilder, ParameterIn};
 use utoipa::openapi::schema::{ObjectBuilder, Type};
-use utoipa::openapi::{OpenApi, Required};
+use utoipa::openapi::{OpenApi, RefOr, Required};
 
 pub const NAME: &str = "tenant_id";
 
@@ -25,7 +25,7 @@ pub fn add(document: &mut OpenApi) {
         let operations = [&mut item.get, &mut item.put, &mut item.post, &mut item.delete, &mut item.patch];
         for operation in operations.into_iter().flatten() {
             if takes_tenant(operation) {
-                operation.parameters.get_or_insert_default().push(parameter());
+                operation.parameters.get_or_insert_default().push(RefOr::T(parameter()));
             }
         }
     }

@@ -33,6 +33,8 @@ pub struct Consumed {
     pub provider: String,
     /// The provider instance.
     pub provider_name: String,
+    /// The tenant of the caller; empty if it has none.
+    pub tenant: String,
     pub tokens: Tokens,
     /// Generated images.
     pub images: u64,
@@ -253,6 +255,7 @@ fn read(row: &Row) -> Result<Entry, StoreError> {
         model: label(Axis::Model),
         provider: label(Axis::Provider),
         provider_name: label(Axis::ProviderName),
+        tenant: label(Axis::TenantId),
         tokens: read_tokens(row, TOKENS)?,
         images,
     };

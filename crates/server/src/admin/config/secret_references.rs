@@ -196,31 +196,28 @@ pub const OWN_DOCUMENTS: &str = "documents";
 pub fn sections(documents: impl Iterator<Item = (DocumentId, Members)>) -> Map<String, Value> {
     let mut sections = Map::new();
     for (id, members) in documents {
-        let parent = match id.tenant() {
-            None => &mut sections,
-            Some(tenant) => {
-                let tenants = member(&mut sections, ConfigKind::Tenant.section());
-                member(member(tenants, tenant), OWN_DOCUMENTS)
-            }
-        };
-        match id.kind.single() {
-            Some(_) => _ = parent.insert(id.kind.section().to_owned(), Value::Object(members)),
-            None => {
-                member(parent, id.kind.section()).insert(id.name, Value::Object(members));
-            }
-        }
+        add_document(&mut sections, id, members);
     }
     sections
 }
 
+fn add_document(sections: &mut Map<String, Value>, id: DocumentId, members: Members) -> Option<()> {
+    let parent = match id.tenant() {
+        None => sections,
+        Some(tenant) => {
+            let tenants = member(sections, ConfigKind::Tenant.section())?;
+            member(member(tenants, tenant)?, OWN_DOCUMENTS)?
+        }
+    };
+    let (parent, name) = match id.kind.single() {
+        Some(_) => (parent, id.kind.section().to_owned()),
+        None => (member(parent, id.kind.section())?, id.name),
+    };
+    parent.insert(name, Value::Object(members));
+    Some(())
+}
+
 /// An object that is a member of another, created if it is missing.
-fn member<'a>(object: &'a mut Map<String, Value>, name: &str) -> &'a mut Map<String, Value> {
-    let value = object.entry(name).or_insert(Value::Null);
-    if !value.is_object() {
-        *value = Value::Object(Map::new());
-    }
-    match value {
-        Value::Object(member) => member,
-        _ => unreachable!("an object was just put here"),
-    }
+fn member<'a>(object: &'a mut Map<String, Value>, name: &str) -> Option<&'a mut Map<String, Value>> {
+    object.entry(name).or_insert_with(|| Value::Object(Map::new())).as_object_mut()
 }
