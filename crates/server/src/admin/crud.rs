@@ -126,7 +126,8 @@ pub async fn delete<T: Served>(
     let _turn = access.app.naming.lock().await;
     let (collection, if_match) = (access.collection::<T>(), record::if_match(headers));
     let is_configured = access.is_configured(T::KIND, name);
-    let deleted = match is_configured {
+    // The name of a tenant's document continues to exist if the file has one for all tenants.
+    let deleted = match access.app.refresher.is_configured(T::KIND, name) {
         true => collection.delete_override(name, actor, if_match).await,
         false => collection.delete_any(name, actor, if_match).await,
     };

@@ -219,7 +219,8 @@ pub async fn delete(
     }
     let providers = access.collection::<Provider>();
     let (actor, if_match) = (authorized.principal.actor(), record::if_match(&headers));
-    match app.refresher.configured_source(&name).filter(|_| access.tenant().is_none()) {
+    // Of a tenant: the name continues to exist as that of the default tenant's instance.
+    match app.refresher.configured_source(&name) {
         Some(_) => providers.delete_override(&name, actor, if_match).await?,
         None => {
             let deleted = providers.delete_any(&name, actor, if_match).await;

@@ -2,6 +2,7 @@
 
 use domain::fault::{self, Fault};
 use domain::resources::Resource;
+use domain::resources::auth_key::AuthKey;
 use domain::resources::provider::Provider;
 use domain::resources::tenant::Tenant;
 use domain::secret::Secret;
@@ -413,6 +414,27 @@ async fn a_tenant_refers_to_documents_of_the_default_tenant_that_it_does_not_hav
         theirs.put(&provider("a"), Write::Create, "m", None).await.unwrap();
         ours.delete("a", "m", None).await.unwrap();
         assert!(matches!(theirs.delete("a", "m", None).await, Err(StoreError::Conflict { .. })));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_keys_of_a_tenant_refer_to_its_documents() {
+    for_each_backend(|store| async move {
+        let pools = store.collection_of::<Pool>("acme");
+        pools.put(&pool("p", &[]), Write::Create, "m", None).await.unwrap();
+        store.collection_of::<Pool>("other").put(&pool("p", &[]), Write::Create, "m", None).await.unwrap();
+        let key = AuthKey {
+            tenant_id: Some("acme".to_owned()),
+            provider_pool_id: Some("p".to_owned()),
+            ..AuthKey::new("k".to_owned(), "k", &Secret::new(SECRET.to_owned()))
+        };
+        store.collection::<AuthKey>().put(&key, Write::Create, "m", None).await.unwrap();
+        let Err(StoreError::Conflict { referrers, .. }) = pools.delete("p", "m", None).await else {
+            panic!("the key needs it")
+        };
+        assert_eq!(referrers, ["auth_key/k"]);
+        store.collection_of::<Pool>("other").delete("p", "m", None).await.unwrap();
     })
     .await;
 }

@@ -272,13 +272,16 @@ async fn add_reference(
 }
 
 /// Requires that no document refers to this one. Documents of a tenant refer to those of the default tenant that it
-/// has no document of the same name in place of. After the deletion of a tenant's document, that of the default tenant
-/// takes its place.
+/// has no document of the same name in place of, and keys and users of a tenant, which are stored in the default tenant
+/// and refer to their tenant, to those of that tenant. After the deletion of a tenant's document, that of the default
+/// tenant takes its place.
 async fn unreferenced(open: &mut Writing, key: DocumentKey<'_>) -> Result<(), StoreError> {
     const REFERRERS: &str = "SELECT r.kind, r.name, r.tenant FROM document_references r \
          WHERE r.ref_kind = $2 AND r.ref_name = $3 AND NOT (r.tenant = $1 AND r.kind = $2 AND r.name = $3) \
          AND (r.tenant = $1 OR ($1 = '' AND NOT EXISTS (SELECT 1 FROM documents d \
-         WHERE d.tenant = r.tenant AND d.kind = $2 AND d.name = $3))) \
+         WHERE d.tenant = r.tenant AND d.kind = $2 AND d.name = $3)) \
+         OR (r.tenant = '' AND EXISTS (SELECT 1 FROM document_references t WHERE t.tenant = '' \
+         AND t.kind = r.kind AND t.name = r.name AND t.ref_kind = 'tenant' AND t.ref_name = $1))) \
          ORDER BY r.tenant, r.kind, r.name LIMIT 100";
     if key.tenant != DEFAULT_TENANT
         && current(open, DocumentKey { tenant: DEFAULT_TENANT, ..key }).await?.is_some()
@@ -289,7 +292,7 @@ async fn unreferenced(open: &mut Writing, key: DocumentKey<'_>) -> Result<(), St
     let mut referrers = Vec::with_capacity(rows.len());
     for row in &rows {
         let (kind, name, tenant): (String, String, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        referrers.push(match tenant == key.tenant {
+        referrers.push(match tenant == key.tenant || tenant == DEFAULT_TENANT {
             true => format!("{kind}/{name}"),
             false => format!("{kind}/{name} of the tenant '{tenant}'"),
         });

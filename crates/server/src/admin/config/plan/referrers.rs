@@ -35,7 +35,7 @@ pub fn check(app: &App, changes: &[PlannedChange], current: &CurrentConfig) -> V
             let refers = |reference: &(&str, String)| {
                 reference.0 == change.id.kind.kind() && reference.1 == change.id.name
             };
-            if references.iter().any(refers) && leads_to(id, &change.id, &left) {
+            if references.iter().any(refers) && leads_to(tenant(id, document), &change.id, &left) {
                 found.push(described(id));
             }
         }
@@ -50,15 +50,20 @@ pub fn check(app: &App, changes: &[PlannedChange], current: &CurrentConfig) -> V
 
 /// Whether the name of a deleted document means that document where another one refers to it: a tenant refers to its own
 /// documents first. A deleted document of a tenant that the default tenant has as well is replaced by that.
-fn leads_to(
-    referrer: &DocumentId,
-    deleted: &DocumentId,
-    left: &BTreeMap<&DocumentId, &ConfigDocument>,
-) -> bool {
+fn leads_to(referrer: &str, deleted: &DocumentId, left: &BTreeMap<&DocumentId, &ConfigDocument>) -> bool {
     let exists = |tenant: &str| left.contains_key(&DocumentId::new(deleted.kind, tenant, &deleted.name));
     match deleted.tenant() {
-        None => !exists(&referrer.tenant),
-        Some(tenant) => referrer.tenant == tenant && !exists(DEFAULT_TENANT),
+        None => !exists(referrer),
+        Some(tenant) => referrer == tenant && !exists(DEFAULT_TENANT),
+    }
+}
+
+/// The tenant whose documents the references of a document lead to first. Keys belong to the default tenant, and see what
+/// their own tenant sees.
+fn tenant<'a>(id: &'a DocumentId, document: &'a ConfigDocument) -> &'a str {
+    match document {
+        ConfigDocument::AuthKey(key) => key.tenant_id.as_deref().unwrap_or(DEFAULT_TENANT),
+        _ => &id.tenant,
     }
 }
 
