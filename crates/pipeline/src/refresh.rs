@@ -320,11 +320,7 @@ impl Refresher {
 
     /// Publishes applied changes, including those of other replicas, to the console.
     fn announce(&self, changes: Vec<Change>) {
-        for Change { revision, at, actor, kind, name, action, tenant, .. } in changes {
-            // The documents of a tenant are not for the consoles of others.
-            if tenant != DEFAULT_TENANT {
-                continue;
-            }
+        for Change { revision, at, actor, kind, name, action, .. } in changes {
             self.gateway.console.notice(at, Notice::Config { actor, kind, name, action, revision });
         }
     }

@@ -9,7 +9,7 @@ use domain::resources::Resource as _;
 use domain::resources::auth_key::AuthKey;
 use serde::Serialize;
 use serde_json::Value;
-use store::{Change, Store, StoreError};
+use store::{Change, DEFAULT_TENANT, Store, StoreError};
 
 use super::Gateway;
 use crate::services::webhooks::{self, WebhookEvent, Webhooks};
@@ -27,6 +27,8 @@ struct ChangedDocument<'a> {
     revision: i64,
     kind: &'a str,
     name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tenant_id: Option<&'a str>,
     action: &'a str,
     actor: &'a str,
     at: String,
@@ -96,8 +98,10 @@ pub async fn report_changes(
 }
 
 async fn report_change(webhooks: &Webhooks, change: &Change) -> Result<(), StoreError> {
-    let Change { revision, at, actor, kind, name, action, .. } = change;
-    let data = ChangedDocument { revision: *revision, kind, name, action, actor, at: webhooks::time(*at) };
+    let Change { revision, at, actor, kind, name, action, tenant, .. } = change;
+    let tenant_id = Some(&**tenant).filter(|tenant| *tenant != DEFAULT_TENANT);
+    let (revision, at_text) = (*revision, webhooks::time(*at));
+    let data = ChangedDocument { revision, kind, name, tenant_id, action, actor, at: at_text };
     webhooks.send_once(&format!("evt_change_{revision}"), WebhookEvent::ConfigChanged, *at, &data).await?;
     if *kind != AuthKey::KIND {
         return Ok(());
