@@ -122,6 +122,7 @@ impl Refresher {
             trust: &|source| self.trust(source),
             metrics: &Metrics::default(),
             health: &HealthRegistry::default(),
+            owner: &|_| None,
         };
         let mut routes = routes::compile(&[(provider.clone(), ProviderSource::Admin)], &inputs);
         routes.instances.remove(&provider.name)

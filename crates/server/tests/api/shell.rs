@@ -94,7 +94,7 @@ async fn request_ids() {
 #[tokio::test]
 async fn refused_credentials_are_not_worth_a_retry() {
     app::each(async |app| {
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         let listed = app.key(json!({"name": "listed", "allowed_models": ["openai/gpt-4o"]})).await.1;
         let placed = app.key(json!({"name": "placed", "user_path": "/team"})).await.1;
         let message =

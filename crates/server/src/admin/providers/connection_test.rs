@@ -10,7 +10,7 @@ use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{ProviderBody, configured, find, judge_address};
+use super::{ProviderBody, find, judge_address, own};
 use crate::App;
 use crate::authorized::{Authorized, Providers, Write};
 use crate::body::Strict;
@@ -58,11 +58,11 @@ pub async fn test(
     security(("bearer" = ["admin:providers:write"])))]
 pub async fn test_unsaved(
     State(app): State<Arc<App>>,
-    _: Authorized<Write<Providers>>,
+    authorized: Authorized<Write<Providers>>,
     Strict(mut body): Strict<ProviderBody>,
 ) -> Result<Json<TestResult>, Problem> {
     let name = body.name.take().filter(|name| !name.is_empty()).unwrap_or_else(|| UNSAVED.to_owned());
-    let known = configured(&app, &name);
+    let known = own(&authorized.documents(&app), &name);
     body.name = Some(name);
     let provider = body.provider(known.as_ref().map(|known| &known.provider))?;
     judge_address(&app, &provider)?;

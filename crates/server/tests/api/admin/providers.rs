@@ -63,7 +63,7 @@ async fn a_new_provider_serves_at_once() {
         app.call(http::Method::DELETE, format!("{PATH}/second")).send().await.expect_status(204);
         assert_eq!(app.get(format!("{PATH}/second")).refusal().await.1, "provider_not_found");
         assert_eq!(app.call(http::Method::DELETE, format!("{PATH}/second")).refusal().await.0, 404);
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         assert_eq!(app.chat("second/text").refusal().await.0, 404);
     })
     .await;

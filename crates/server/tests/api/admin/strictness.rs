@@ -183,7 +183,7 @@ async fn empty_bodies_and_bare_keys_get_a_hint() {
             assert!(message(&answer).starts_with("Missing \"Bearer \" before the key"), "{}", answer.text());
             assert!(!answer.text().contains(app::MASTER));
         }
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         for model in ["demo-chat", "demo/demo-chat"] {
             let answer = app.chat(model).send().await;
             assert_eq!((answer.status, answer.refusal().1.as_str()), (404, "model_not_found"));

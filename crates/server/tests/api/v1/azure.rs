@@ -46,7 +46,7 @@ async fn the_v1_paths_are_aliases() {
         settings
     };
     app::each_with(settings, async |app| {
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         let listed = |answer: Value| answer["data"].as_array().map(Vec::len);
         let models = listed(app.get("/gate/v1/models").send().await.json());
         for path in

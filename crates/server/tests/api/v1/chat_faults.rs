@@ -98,7 +98,7 @@ async fn fields_that_cannot_be_right() {
 #[tokio::test]
 async fn an_unknown_model_is_rejected() {
     app::each(async |app| {
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         let answer = app.chat("openai/parallel-tool").send().await;
         answer.snapshot("chat model not found");
         assert!(answer.json()["error"]["message"].as_str().unwrap().contains("openai/parallel-tools"));

@@ -171,7 +171,7 @@ async fn unknown_models_and_methods_answer_404() {
                 assert_eq!((answer.status, &*answer.google_error().0), (404, "not_found"), "{call}");
             }
         }
-        app.refresher.discover_one("gemini").await;
+        app.refresher.discover_one(None, "gemini").await;
         for method in ["generateContent", "streamGenerateContent", "countTokens"] {
             let path = format!("/v1beta/models/gemini/nothing-like-it:{method}");
             let refused = app.post(path, body.clone()).send().await;
@@ -243,8 +243,8 @@ async fn refusals_have_googles_shape() {
 #[tokio::test]
 async fn models_are_listed_in_googles_shape() {
     app::each_with(TestSettings::every_dialect, async |app| {
-        app.refresher.discover_one("gemini").await;
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "gemini").await;
+        app.refresher.discover_one(None, "openai").await;
         let alias = json!({"name": "fast", "target": "gemini/gemini-2.5-flash~echo"});
         app.put("/admin/api/v1/aliases/fast", alias).send().await.expect_status(201);
         let known = json!({"enabled": true, "metadata": {"context_window": 1000}});

@@ -212,7 +212,7 @@ async fn the_model_is_not_asked_about_its_own_calls_and_has_their_time_limit() {
 #[tokio::test]
 async fn unknown_models_are_refused_and_shown() {
     app::each(async |app| {
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         let body = json!({"type": "llm_based_altering", "config": config("nothing-like-it")});
         let refused = app.put(GUARDRAIL, body).refusal().await;
         assert_eq!((refused.0, refused.2.as_deref()), (400, Some("config.model")));

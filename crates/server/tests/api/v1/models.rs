@@ -16,7 +16,7 @@ async fn the_model_list_matches_the_providers() {
     app::each(async |app| {
         let before = ids(&app, app::MASTER).await;
         assert!(before.contains(&"openai/gpt-4o".to_owned()), "the catalogue, until the provider is asked");
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         let after = ids(&app, app::MASTER).await;
         assert!(after.contains(&"openai/text".to_owned()) && !after.contains(&"openai/gpt-4o".to_owned()));
         let list = app.get("/v1/models").send().await.json();
@@ -37,7 +37,7 @@ async fn the_model_list_matches_the_providers() {
 #[tokio::test]
 async fn a_key_sees_only_its_models() {
     app::each(async |app| {
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         let lists =
             json!({"name": "a", "allowed_models": ["openai/error-*", "text"], "denied_models": ["error-5*"]});
         let (_, key) = app.key(lists).await;
@@ -65,7 +65,7 @@ async fn a_key_sees_only_its_models() {
 #[tokio::test]
 async fn one_model_by_any_name_a_request_takes() {
     app::each(async |app| {
-        app.refresher.discover_one("openai").await;
+        app.refresher.discover_one(None, "openai").await;
         for name in ["openai/text", "text", "openai%2Ftext"] {
             let model = app.get(format!("/v1/models/{name}")).send().await.expect_status(200).json();
             assert_eq!(model["object"], "model");
