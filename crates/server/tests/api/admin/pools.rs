@@ -105,7 +105,7 @@ async fn a_pool_shows_the_share_of_calls_of_its_members() {
         app.chat("team/text").send().await.expect_status(200);
         let expected = vec![(json!(1), json!(0.25)), (json!(3), json!(0.75))];
         assert_eq!(shares("team").await, (4, expected), "counts survive a change of the pool");
-        app.clock.advance(std::time::Duration::from_secs(2 * 3600));
+        app.clock.pass(std::time::Duration::from_secs(2 * 3600));
         assert_eq!(shares("team").await, (0, vec![(json!(0), Value::Null), (json!(0), Value::Null)]));
     })
     .await;
