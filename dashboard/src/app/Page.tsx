@@ -30,7 +30,9 @@ export function Page({ title, sub, toolbar, actions, flush, className, children 
         {sub && <span className="truncate text-small text-ink-3 phone:hidden">{sub}</span>}
         {toolbar && <div className="flex items-center gap-2 phone:hidden">{toolbar}</div>}
         <div className="ml-auto flex items-center gap-3 phone:gap-2">{actions}</div>
-        <IconButton label="Search" icon={Search} className="hidden phone:inline-flex" onClick={openPalette} />
+        <span className="hidden phone:inline-flex">
+          <IconButton label="Search" icon={Search} onClick={openPalette} />
+        </span>
       </header>
       <main id="main" tabIndex={-1} className={cx("outline-none", flush ? "flex min-h-0 flex-1 flex-col" : "px-6 pt-5 pb-8 phone:px-3 phone:pt-3 phone:pb-6", className)}>
         {children}

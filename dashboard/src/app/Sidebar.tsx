@@ -1,5 +1,5 @@
 import { Link, useLocation } from "@tanstack/react-router";
-import { Ellipsis, KeyRound, LayoutDashboard, LogOut, Menu as MenuIcon, MessagesSquare, ScrollText, Search, SunMoon, Globe } from "lucide-react";
+import { KeyRound, LayoutDashboard, LogOut, Menu as MenuIcon, MessagesSquare, ScrollText, Search, SunMoon, Globe } from "lucide-react";
 import { useState } from "react";
 import { IconButton, Kbd } from "@/components/Button";
 import { cx } from "@/components/cx";
@@ -50,35 +50,35 @@ function Groups({ roomy, onGo }: { roomy?: boolean; onGo?: () => void }) {
 function Me() {
   const { caller, config } = useSession();
   const zone = useZone();
-  const name = caller.email ?? caller.name ?? (caller.scopes?.includes("admin:write") ? "Administrator" : "Signed in with a key");
-  const role = caller.roles.length ? caller.roles.join(", ") : caller.scopes?.some((scope) => scope.startsWith("admin:")) === false ? "Inference key" : "Gateway key";
+  const name = caller.email ?? caller.name ?? (caller.scopes?.includes("admin:write") ? "Administrator" : "Gateway key");
+  const role = caller.roles.length ? caller.roles.join(", ") : caller.scopes?.some((scope) => scope.startsWith("admin:")) === false ? "Inference key" : caller.scopes ? "Admin" : "Signed in";
   const where = caller.tenant ? caller.tenant : caller.userPath === "/" ? (config.edition === "enterprise" ? "all tenants" : "all paths") : caller.userPath;
   return (
-    <div className="flex items-center gap-2 border-t border-line py-2.5 pr-2 pl-5">
-      <span aria-hidden className="grid size-6 flex-none place-items-center rounded-full bg-selected text-[10px] font-strong text-ink-2">
-        {name.slice(0, 2).toUpperCase()}
-      </span>
-      <span className="min-w-0 flex-1">
-        <span className="block truncate" title={name}>
-          {name}
-        </span>
-        <span className="block truncate text-small text-ink-3">
-          {role} · {where}
-        </span>
-      </span>
-      <span className="flex flex-none">
-        <IconButton label="Switch theme" hint="Switch theme (T)" icon={SunMoon} size="sm" onClick={toggleTheme} />
-        <Menu
-          label="Account"
-          items={[
-            { label: zone === "UTC" ? `Times in ${ownZone}` : "Times in UTC", icon: Globe, run: () => setZone(zone === "UTC" ? ownZone : "UTC"), disabled: zone === "UTC" && ownZone === "UTC" },
-            "separator",
-            { label: "Sign out", icon: LogOut, run: () => void signOut().catch(forgetSession) },
-          ]}
-        >
-          <IconButton label="Account" icon={Ellipsis} size="sm" />
-        </Menu>
-      </span>
+    <div className="flex items-center border-t border-line py-1.5 pr-2 pl-3">
+      <Menu
+        label="Account"
+        align="start"
+        items={[
+          { label: zone === "UTC" ? `Times in ${ownZone}` : "Times in UTC", icon: Globe, run: () => setZone(zone === "UTC" ? ownZone : "UTC"), disabled: zone === "UTC" && ownZone === "UTC" },
+          "separator",
+          { label: "Sign out", icon: LogOut, run: () => void signOut().catch(forgetSession) },
+        ]}
+      >
+        <button type="button" className="flex min-w-0 flex-1 items-center gap-2 rounded-md py-1 pr-1 pl-2 text-left hover:bg-hover">
+          <span aria-hidden className="grid size-6 flex-none place-items-center rounded-full bg-selected text-[10px] font-strong text-ink-2">
+            {name.slice(0, 2).toUpperCase()}
+          </span>
+          <span className="min-w-0 flex-1">
+            <span className="block truncate" title={name}>
+              {name}
+            </span>
+            <span className="block truncate text-small text-ink-3">
+              {role} · {where}
+            </span>
+          </span>
+        </button>
+      </Menu>
+      <IconButton label="Switch theme" hint="Switch theme (T)" icon={SunMoon} size="sm" onClick={toggleTheme} />
     </div>
   );
 }

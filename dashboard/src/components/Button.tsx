@@ -11,7 +11,7 @@ const LOOKS: Record<Look, string> = {
   danger: "bg-surface border-line-strong text-bad hover:bg-hover hover:border-line-control",
   "danger-solid": "bg-[#b92b27] border-[#b92b27] text-white hover:bg-[#a32521]",
 };
-const DISABLED = "disabled:text-ink-3 disabled:bg-well disabled:border-line disabled:cursor-not-allowed disabled:hover:bg-well [&:disabled>svg]:text-ink-3";
+const DISABLED = "disabled:text-ink-3 disabled:bg-well disabled:border-line disabled:cursor-not-allowed disabled:hover:bg-well [&:disabled>svg]:text-ink-3 [&:disabled_kbd]:border-line-strong [&:disabled_kbd]:text-ink-3";
 
 type Shape = { look?: Look; size?: "sm" | "md" | "lg"; full?: boolean; icon?: LucideIcon; className?: string };
 

@@ -2,6 +2,7 @@ import { X } from "lucide-react";
 import { useId, type ReactNode } from "react";
 import { IconButton } from "./Button";
 import { Layer } from "./layer";
+import { usePhone } from "./media";
 
 type DrawerProps = {
   title: ReactNode;
@@ -21,8 +22,9 @@ type DrawerProps = {
 /** A panel from the right: 520 px with a scrim for forms, or the 640 px inspector. Mount it to open it. */
 export function Drawer({ title, onClose, sub, actions, footer, steps, inspector, children }: DrawerProps) {
   const id = useId();
+  const modal = usePhone() || !inspector;
   return (
-    <Layer onClose={onClose} labelledBy={id} modal={!inspector} className={inspector ? "drawer wide" : "drawer"}>
+    <Layer onClose={onClose} labelledBy={id} modal={modal} className={inspector ? "drawer wide" : "drawer"}>
       <div className="flex h-full flex-col">
         <header className="flex h-[52px] flex-none items-center gap-2 border-b border-line pr-3 pl-5 phone:pr-1 phone:pl-4">
           <h2 id={id} className="flex min-w-0 items-center gap-2 truncate text-title font-strong tracking-[-0.008em]">

@@ -81,7 +81,7 @@ export function SearchInput({ value, onChange, label, className, delay = 200 }: 
       value={text}
       onChange={(event) => setText(event.target.value)}
       affix={<Kbd>/</Kbd>}
-      className={cx("w-[280px] phone:w-auto phone:flex-1 phone:basis-[180px]", className)}
+      className={cx("max-w-[280px] phone:max-w-none phone:w-auto! phone:flex-[1_0_180px]!", className)}
     />
   );
 }

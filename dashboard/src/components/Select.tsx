@@ -21,7 +21,7 @@ export function Select<V extends string>({ value, onChange, options, look = "con
         {...useFieldIds(id)}
         value={value}
         onChange={(event) => onChange(event.target.value as V)}
-        className={cx("h-8 w-full appearance-none truncate rounded-md border bg-surface pl-2.5 pr-7 phone:h-10", look === "control" ? "border-line-control control-focus" : "border-line-strong font-medium hover:border-line-control")}
+        className={cx("h-8 w-full appearance-none truncate rounded-md border bg-surface pl-2.5 pr-7 phone:h-10", look === "control" ? "border-line-control control-focus" : "max-w-56 field-sizing-content border-line-strong font-medium hover:border-line-control")}
         {...rest}
       >
         {options.map((option) => {

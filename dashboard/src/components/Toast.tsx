@@ -93,7 +93,7 @@ export function Toaster() {
   );
   const top = useTopLayer();
   return createPortal(
-    <ul aria-live="polite" aria-label="Messages" className="fixed right-6 bottom-6 z-60 grid w-[432px] gap-2 phone:right-3 phone:bottom-[68px] phone:left-3 phone:w-auto">
+    <ul aria-live="polite" aria-label="Messages" className={`fixed right-6 z-60 grid w-[432px] gap-2 phone:right-3 phone:bottom-[68px] phone:left-3 phone:w-auto ${top ? "bottom-18" : "bottom-6"}`}>
       {shown.map((entry) => (
         <ToastView key={entry.id} entry={entry} />
       ))}

@@ -35,6 +35,7 @@ export function Layer({ onClose, label, labelledBy, className, modal = true, chi
       setStack([...stack, dialog]);
     } else {
       dialog.show();
+      if (before instanceof HTMLElement) before.focus({ preventScroll: true });
     }
     return () => {
       setStack(stack.filter((each) => each !== dialog));

@@ -27,7 +27,7 @@ function Head<Row>({ column, sort, onSort, flush }: { column: Column<Row>; sort?
 
 /** The table of wide screens: sortable head, J and K to move, Enter to open. */
 export function DeskRows<Row>(props: TableProps<Row>) {
-  const { label, rows, columns, rowKey, onOpen, selected, sort, onSort, actions, detail, rowHeight = 36, flush } = props;
+  const { label, rows, columns, rowKey, onOpen, selected, sort, onSort, actions, detail, rowHeight = 36, flush, bare } = props;
   const body = useRef<HTMLTableSectionElement>(null);
   const { indexes, before, after, show } = useRows(rows.length, rowHeight, body);
   const [cursor, setCursor] = useState<string | null>(null);
@@ -51,7 +51,7 @@ export function DeskRows<Row>(props: TableProps<Row>) {
 
   return (
     <table aria-label={label} className="w-full border-collapse bg-surface">
-      <thead>
+      <thead className={bare ? "sr-only" : undefined}>
         <tr>
           {columns.map((column) => (
             <Head key={column.key} column={column} sort={sort} onSort={onSort} flush={flush} />
@@ -71,7 +71,7 @@ export function DeskRows<Row>(props: TableProps<Row>) {
           const key = rowKey(row);
           const on = current === key;
           const more = detail?.(row);
-          const line = more || index === rows.length - 1 ? "" : "border-b border-line";
+          const line = bare || more || index === rows.length - 1 ? "" : "border-b border-line";
           return (
             <Fragment key={key}>
               <tr
@@ -81,7 +81,14 @@ export function DeskRows<Row>(props: TableProps<Row>) {
                 style={{ height: rowHeight }}
                 onClick={onOpen && ((event) => !(event.target as HTMLElement).closest("a, button, input, select") && onOpen(row))}
                 onFocus={onOpen && (() => setCursor(key))}
-                onKeyDown={onOpen && ((event) => event.key === "Enter" && event.target === event.currentTarget && onOpen(row))}
+                onKeyDown={
+                  onOpen &&
+                  ((event) => {
+                    if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+                    event.preventDefault();
+                    onOpen(row);
+                  })
+                }
                 className={cx("focus-visible:-outline-offset-2", onOpen && "cursor-pointer", open === key ? "bg-accent-soft [&>td:first-child]:shadow-[inset_2px_0_0_var(--accent)]" : onOpen && "hover:bg-hover")}
               >
                 {columns.map((column) => (

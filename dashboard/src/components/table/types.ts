@@ -42,6 +42,8 @@ export type TableProps<Row> = {
   /** Line under a row, e.g. a reason and remedy; not with more than 80 rows. */
   detail?: (row: Row) => ReactNode;
   rowHeight?: number;
+  /** A short list in a panel: no visible head, no lines. */
+  bare?: boolean;
   /** Full-bleed: head sticks under the top bar, edges have the padding of the page. */
   flush?: boolean;
 };

@@ -99,7 +99,7 @@ const COLUMNS: Column<ErrorEvent>[] = [
 export function ErrorsPanel({ errors, usage, range, onOpen }: { errors: ErrorEvent[]; usage: Usage | null; range: Range; onOpen: (row: ErrorEvent) => void }) {
   return (
     <Panel title="Recent errors" sub={usage ? `${count(usage.totals.errors)} in range` : undefined} go={{ label: "All errors", to: "/audit", search: { status: "error", days: range.days } }} className="overflow-hidden">
-      <Table label="Recent errors" rows={errors.slice(0, 5)} columns={COLUMNS} rowKey={(row) => row.request_id} onOpen={onOpen} rowHeight={32} empty={<EmptyState small title="No errors">Failed calls of this process appear here.</EmptyState>} />
+      <Table label="Recent errors" rows={errors.slice(0, 5)} columns={COLUMNS} rowKey={(row) => row.request_id} onOpen={onOpen} rowHeight={32} bare empty={<EmptyState small title="No errors">Failed calls of this process appear here.</EmptyState>} />
     </Panel>
   );
 }
