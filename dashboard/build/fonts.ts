@@ -8,7 +8,7 @@ import type { Plugin } from "vite";
 const require = createRequire(import.meta.url);
 
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => String.fromCodePoint(from + i)).join("");
-const LATIN = range(0x20, 0x7e) + range(0xa0, 0xff) + "–—‘’‚“”„•…‹›€−×≈→←↑↓↵⌘⇧⌥·ŁłŚśŻżŹźĆćŃńĄąĘęČčŠšŽžŘřĚěŮůŐőŰűĞğİıŞşŒœ";
+const LATIN = range(0x20, 0x7e) + range(0xa0, 0xff) + "–—‘’“”•…€−≈↑↓";
 const ASCII = range(0x20, 0x7e) + "–—…·•";
 
 const FONTS = [

@@ -6,6 +6,7 @@ import { buttonClass } from "@/components/Button";
 import { EmptyState, ErrorNote } from "@/components/EmptyState";
 import { Page } from "./Page";
 import { PAGES } from "./pages";
+import { forgetSession } from "./session";
 import { Shell } from "./Shell";
 
 type Search = Record<string, string | undefined>;
@@ -49,5 +50,5 @@ export const router = createRouter({
 });
 
 setSignedOutHandler(() => {
-  if (queryClient.getQueryData(["session"])) queryClient.setQueryData(["session"], null);
+  if (queryClient.getQueryData(["session"])) forgetSession();
 });

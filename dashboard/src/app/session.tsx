@@ -56,8 +56,8 @@ export async function signOut() {
 /** Drops everything that was read in the session. */
 export function forgetSession() {
   signedInCaller = null;
-  queryClient.clear();
   queryClient.setQueryData(["session"], null);
+  queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
 }
 
 const SessionContext = createContext<Session | null>(null);
