@@ -69,7 +69,7 @@ pub fn check(a: &TextProfile, b: &TextProfile) -> Result<(), Veto> {
     content::check(a, b)?;
     is_vetoed(!compatible_questions(a, b) || ask_for_different_parts(a, b), Veto::Question)?;
     is_vetoed(direction::is_reversed(a, b), Veto::Direction)?;
-    is_vetoed(differ_in_person(a, b) || a.sentence.exchanges_persons(&b.sentence), Veto::Person)?;
+    is_vetoed(differ_in_person(a, b) || a.sentence.differs_in_persons(&b.sentence), Veto::Person)?;
     is_vetoed(differ_in_tense(a, b), Veto::Tense)
 }
 

@@ -94,7 +94,16 @@ fn quantities_and_parts_agree() {
     );
     assert_all(
         Err(Veto::Person),
-        &[("Does he love me?", "Do I love him?"), ("Should I call her?", "Should she call me?")],
+        &[
+            ("Does he love me?", "Do I love him?"),
+            ("Should I call her?", "Should she call me?"),
+            ("He owes me money, what can I do?", "I owe him money, what can he do?"),
+            ("My flight was cancelled, can I get a refund?", "I cancelled my flight, can I get a refund?"),
+            ("Can my employer see my history?", "Can I see my employer's history?"),
+            ("what is my credit limit", "what is a credit limit"),
+            ("How do I open a JSON file?", "How do I open a file as JSON?"),
+            ("How do I ship a car?", "How do I ship by car?"),
+        ],
     );
 }
 
