@@ -21,6 +21,9 @@ fi
 if [ -e "suites/$name/run.sh" ]; then
     exec "suites/$name/run.sh" "$@"
 fi
+if [ "$name" = injection ]; then
+    scripts/models.sh --fetch
+fi
 if [ "$name" = instructions ]; then
     for program in valgrind strace; do scripts/program.sh "$program"; done
 fi
@@ -34,6 +37,7 @@ if [ -z "${GATEHOUSE_BIN:-}" ]; then
     fi
     case $name in
         pii) cargo build --locked --release -p guardrails --example pii_figures ;;
+        injection) cargo build --locked --release -p guardrails -p local-models --examples ;;
         guardrails) cargo build --locked --release -p guardrails --example pattern_figures ;;
     esac
     GATEHOUSE_BIN="$PWD/target/release/gatehouse"

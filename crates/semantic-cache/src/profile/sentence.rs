@@ -53,8 +53,9 @@ const BEFORE_VERB: [&str; 18] = [
 const BEFORE_PARTICIPLE: [&str; 10] =
     ["was", "were", "is", "are", "been", "be", "being", "get", "got", "gets"];
 
-const PREPOSITIONS: [&str; 14] =
-    ["by", "as", "with", "using", "via", "through", "on", "in", "per", "from", "of", "to", "into", "for"];
+/// Prepositions that may stand for "by" and "as".
+const PREPOSITIONS: [&str; 11] =
+    ["by", "as", "with", "using", "via", "through", "on", "in", "per", "from", "of"];
 
 impl Sentence {
     pub fn read(tokens: &[Token]) -> Self {
