@@ -49,8 +49,11 @@ fn check_url(found: &Occurrence<'_>) -> Verdict {
     let text = rest[..length].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
     // The parameters of SQL Server follow a semicolon.
     let (authority, query) = text.split_at(text.find(['/', '?', '#', ';']).unwrap_or(text.len()));
+    // Hosts may have commas between them; behind them a comma starts the next column of a table.
+    let query = query.split(',').next().unwrap_or_default();
+    let length = found.matched().len() + authority.len() + query.len();
     let has_secret = has_credentials(authority) || !is_web && has_secret_parameter(query);
-    if has_secret { found.part(0..found.matched().len() + text.len()) } else { Verdict::Invalid }
+    if has_secret { found.part(0..length) } else { Verdict::Invalid }
 }
 
 /// Whether an authority has a password that is not a placeholder.
@@ -114,20 +117,24 @@ impl Pairs {
         let mut start = 0;
         while let Some((key, value_start)) = key_at(text, start, separator) {
             let values = &text[value_start..];
-            let value_end = match values.find(separator) {
+            let separated = values.find(separator);
+            let value_end = match separated {
                 Some(length) => value_start + length,
                 None if is_open => {
                     pairs.is_open = true;
                     return pairs;
                 }
-                // A sentence may follow the last value.
-                None => value_start + values.find(' ').unwrap_or(values.len()),
+                // A sentence or the next column of a table may follow the last value.
+                None => value_start + values.find([' ', ',']).unwrap_or(values.len()),
             };
             let value = text[value_start..value_end].trim_end().trim_end_matches(['.', ',', ')', ';']);
             pairs.has_secret |= SECRET_KEYS.contains(&key.as_str()) && is_secret(value);
             pairs.count += 1;
             pairs.end = value_start + value.len();
             start = value_end + 1;
+            if separated.is_none() {
+                return pairs;
+            }
         }
         pairs.is_open = is_open && start + LONGEST_KEY > text.len();
         pairs

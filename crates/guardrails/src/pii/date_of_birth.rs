@@ -93,7 +93,10 @@ pub fn rules() -> [PiiRule; 4] {
 
 fn check_numbers(found: &Occurrence<'_>) -> Verdict {
     let numbers: Vec<u32> = numbers(found.matched());
+    // Versions such as 1.4.24 look like dates with short years.
+    let has_short_year = numbers.iter().all(|number| *number < 100);
     let is_birth = match numbers[..] {
+        _ if has_short_year && !has_name_before(found, &WORDS) => false,
         [year, month, day] if year >= 1900 => is_birth_date(year, month, day),
         [first, second, year] => {
             // Two digits may be a year of either century.

@@ -224,6 +224,7 @@ fn date_of_birth() {
         &[
             "DOB: «03-May-1990», dateOfBirth=«19850304»",
             "born 1985, order 20240304",
+            r#"{"dob": "«1990-05-03»", "version": "1.4.24"}"#,
             "born on «1984-03-15» in",
             "DOB: «03/15/1984», geboren am «15.03.1984» und",
             "Date of birth: «March 15, 1984»",
@@ -314,6 +315,9 @@ fn connection_string() {
         &[
             "«jdbc:sqlserver://db.example.com:1433;databaseName=hr;user=sa;password=Str0ngPw» works",
             "«oracle+cx_oracle://scott:tiger7@db.example.com:1521/orcl»",
+            "7,«postgres://ana:s3cret@db.example:5432/app»,0.12",
+            "«mongodb://ana:s3cret@a.example:27017,b.example:27017/app», then",
+            "dsn=«user=ana;password=s3cret9» status=200 took=4ms",
             "«postgres://admin:s3cret@db.example:5432/app?sslmode=require», then",
             "DATABASE_URL=«mongodb+srv://u:p%40ss@cluster0.example.net/test»",
             "see «https://bob:hunter2@example.com/x» and https://example.com/a@b:c",
