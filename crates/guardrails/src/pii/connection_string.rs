@@ -47,8 +47,10 @@ fn check_url(found: &Occurrence<'_>) -> Verdict {
         return Verdict::NeedsMore;
     }
     let text = rest[..length].trim_end_matches(['.', ',', ';', ':', '!', '?', ')']);
-    // The parameters of SQL Server follow a semicolon.
-    let (authority, query) = text.split_at(text.find(['/', '?', '#', ';']).unwrap_or(text.len()));
+    let end = text.find(['/', '?', '#']).unwrap_or(text.len());
+    // The parameters of SQL Server follow a semicolon; a password may have one, too.
+    let end = if text[..end].contains('@') { end } else { text.find(';').map_or(end, |at| at.min(end)) };
+    let (authority, query) = text.split_at(end);
     // Hosts may have commas between them; behind them a comma starts the next column of a table.
     let query = query.split(',').next().unwrap_or_default();
     let length = found.matched().len() + authority.len() + query.len();
