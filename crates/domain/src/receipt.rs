@@ -1,9 +1,9 @@
 //! The receipt: the record of one call, written for every call. It passes through the journal and is booked in the
 //! ledger.
 
+mod call_decisions;
 mod fields;
 mod guardrail_verdict;
-mod journey;
 mod opening;
 
 use serde::{Deserialize, Serialize};
@@ -13,11 +13,11 @@ use crate::fault::FaultCode;
 use crate::money::{Cost, Nanos};
 use crate::receipt_fields;
 
-pub use guardrail_verdict::{GuardedSubject, GuardrailVerdict, Verdict};
-pub use journey::{
-    AttemptTiming, BudgetBalance, BudgetReservation, Journey, LimitCount, MOST_TARGETS, RouteStep,
+pub use call_decisions::{
+    AttemptTiming, BudgetBalance, BudgetReservation, CallDecisions, LimitCount, MOST_TARGETS, RouteStep,
     WorkflowVersion,
 };
+pub use guardrail_verdict::{GuardedSubject, GuardrailVerdict, Verdict};
 pub use opening::{Opening, OpeningField, OpeningRef};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ pub struct Audited {
     pub guardrails: Vec<GuardrailVerdict>,
     /// The decisions about the call; absent for callers without a valid key.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub journey: Option<Box<Journey>>,
+    pub journey: Option<Box<CallDecisions>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub request_headers: Vec<(String, String)>,
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -219,7 +219,11 @@ impl Http1 {
             if self.buffer.capacity() - self.buffer.len() < MIN_SPACE {
                 // After a read that filled the buffer, much more is likely waiting: growing in one step copies less.
                 let filled = self.buffer.len() > before;
-                self.buffer.reserve(if filled { READ_LIMIT - self.buffer.len() } else { self.read_space.bytes });
+                self.buffer.reserve(if filled {
+                    READ_LIMIT - self.buffer.len()
+                } else {
+                    self.read_space.bytes
+                });
             }
             let space = self.buffer.capacity() - self.buffer.len();
             match poll_read_buf(Pin::new(&mut self.stream), context, &mut self.buffer) {

@@ -6,8 +6,8 @@ use domain::clock::Timestamp;
 use domain::fault::FaultCode;
 use domain::money::{Cost, Nanos};
 use domain::receipt::{
-    Attempt, AttemptTiming, Audited, BudgetBalance, BudgetReservation, CostSource, GuardedSubject,
-    GuardrailVerdict, Journey, LimitCount, Receipt, RouteStep, TraceContext, Verdict, WorkflowVersion,
+    Attempt, AttemptTiming, Audited, BudgetBalance, BudgetReservation, CallDecisions, CostSource,
+    GuardedSubject, GuardrailVerdict, LimitCount, Receipt, RouteStep, TraceContext, Verdict, WorkflowVersion,
 };
 use domain::receipt_fields;
 use domain::resources::guardrail::GuardrailMode;
@@ -177,7 +177,7 @@ fn audited() -> Audited {
 }
 
 /// A journey in which every field has a value.
-fn journey() -> Journey {
+fn journey() -> CallDecisions {
     let text = |text: &str| text.to_owned();
     let balance = BudgetBalance {
         user_path: text("/search"),
@@ -185,7 +185,7 @@ fn journey() -> Journey {
         period: text("daily"),
         remaining: Nanos(18_800_000_000),
     };
-    Journey {
+    CallDecisions {
         key_name: Some(text("indexer")),
         steps: vec![RouteStep { kind: text("alias"), name: text("smart") }],
         targets: vec![text("mine/grok-9")],

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault, FaultCode};
-use domain::receipt::{Audited, GuardrailVerdict, Journey, Receipt};
+use domain::receipt::{Audited, CallDecisions, GuardrailVerdict, Receipt};
 use http::HeaderMap;
 
 use crate::call::arrival::{Arrival, RequestId};
@@ -81,7 +81,7 @@ impl AuditTap {
     }
 
     /// Records facts about the decisions of a call; does nothing if it is not audited.
-    pub fn record_journey(&mut self, record: impl FnOnce(&mut Journey)) {
+    pub fn record_journey(&mut self, record: impl FnOnce(&mut CallDecisions)) {
         if let Some(capture) = &mut self.0 {
             record(&mut capture.journey);
         }
@@ -181,7 +181,7 @@ struct Capture {
     download: Arc<Recording>,
     threads: Option<Threads>,
     guardrails: Vec<GuardrailVerdict>,
-    journey: Box<Journey>,
+    journey: Box<CallDecisions>,
     /// The caller has no valid key.
     is_anonymous: bool,
     /// The request body is recorded as it is after its guardrails.

@@ -116,7 +116,15 @@ impl Served for Pool {
     fn edited(name: &str, known: Option<&Self>, patch: &Patch) -> Result<Self, Fault> {
         let mut body: PoolBody = patch.over(
             known,
-            &["members_status", "calls_last_hour", "source", "tenant_id", "overrides", "created_at", "updated_at"],
+            &[
+                "members_status",
+                "calls_last_hour",
+                "source",
+                "tenant_id",
+                "overrides",
+                "created_at",
+                "updated_at",
+            ],
         )?;
         let name = record::name("name", body.name.take(), name.to_owned())?;
         let mut pool = body.pool(name);

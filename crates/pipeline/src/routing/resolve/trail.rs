@@ -1,7 +1,7 @@
 //! The steps of a resolution, recorded for explanations. Calls that are not in the audit log record
 //! nothing.
 
-use domain::receipt::{Journey, RouteStep};
+use domain::receipt::{CallDecisions, RouteStep};
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -29,7 +29,7 @@ impl Trail for Vec<Step> {
 impl Trail for Option<Vec<RouteStep>> {
     fn note(&mut self, step: &'static str, name: &str, _: impl FnOnce() -> String) {
         if let Some(steps) = self {
-            Journey::add_step(steps, step, name);
+            CallDecisions::add_step(steps, step, name);
         }
     }
 }

@@ -2,7 +2,9 @@
 
 use domain::money::Nanos;
 use domain::principal::Principal;
-use domain::receipt::{BudgetBalance, GuardedSubject, GuardrailVerdict, Journey, LimitCount, RouteStep};
+use domain::receipt::{
+    BudgetBalance, CallDecisions, GuardedSubject, GuardrailVerdict, LimitCount, RouteStep,
+};
 use domain::user_path::UserPath;
 use serde::Serialize;
 use store::AuditEntry;
@@ -123,7 +125,7 @@ pub struct JourneyReply {
 /// The journey of an entry, as `reader` may see it; without a reader, the figures of budgets are hidden.
 pub fn journey(
     entry: &AuditEntry,
-    journey: Journey,
+    journey: CallDecisions,
     verdicts: &[GuardrailVerdict],
     reader: Option<&Principal>,
 ) -> JourneyView {
@@ -172,7 +174,7 @@ pub fn journey(
     }
 }
 
-fn caller(entry: &AuditEntry, journey: &Journey) -> Option<JourneyCaller> {
+fn caller(entry: &AuditEntry, journey: &CallDecisions) -> Option<JourneyCaller> {
     Some(JourneyCaller {
         auth_method: filled(entry.auth_method.clone())?,
         auth_key_id: entry.auth_key_id.clone(),

@@ -1,4 +1,4 @@
-//! The way of an audited call through the gateway: facts that only the audit log keeps.
+//! The decisions about an audited call: facts that only the audit log keeps.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub const MOST_TARGETS: usize = 8;
 /// The decisions about a call, in the order in which they were made. Recorded only for calls in the audit log.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Journey {
+pub struct CallDecisions {
     /// The name of the key that made the call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_name: Option<String>,
@@ -132,7 +132,7 @@ const MOST_STEPS: usize = 16;
 /// Most characters of a name; requested names come from clients.
 const LONGEST_NAME: usize = 300;
 
-impl Journey {
+impl CallDecisions {
     /// Adds a step, unless it concerns a member of a combo or there are too many.
     pub fn add_step(steps: &mut Vec<RouteStep>, kind: &str, name: &str) {
         let in_combo = NAMES.contains(&kind) && steps.iter().any(|step| step.kind == "combo");
@@ -168,20 +168,20 @@ mod tests {
     fn steps_inside_a_combo_are_left_out() {
         let mut steps = Vec::new();
         let all = ["alias", "combo", "alias", "pool", "combo", "refused", "fallback_rule"];
-        all.iter().for_each(|kind| Journey::add_step(&mut steps, kind, "name"));
+        all.iter().for_each(|kind| CallDecisions::add_step(&mut steps, kind, "name"));
         let kinds: Vec<&str> = steps.iter().map(|step| &*step.kind).collect();
         assert_eq!(kinds, ["alias", "combo", "refused", "fallback_rule"]);
-        (0..40).for_each(|_| Journey::add_step(&mut steps, "refused", &"é".repeat(400)));
+        (0..40).for_each(|_| CallDecisions::add_step(&mut steps, "refused", &"é".repeat(400)));
         assert_eq!(steps.len(), MOST_STEPS);
         assert_eq!(steps[15].name.chars().count(), LONGEST_NAME);
     }
 
     #[test]
     fn what_is_not_known_takes_no_room() {
-        assert_eq!(serde_json::to_string(&Journey::default()).unwrap(), "{}");
-        let empty = Journey { attempts: vec![AttemptTiming::default()], ..Journey::default() };
+        assert_eq!(serde_json::to_string(&CallDecisions::default()).unwrap(), "{}");
+        let empty = CallDecisions { attempts: vec![AttemptTiming::default()], ..CallDecisions::default() };
         let text = serde_json::to_string(&empty).unwrap();
         assert_eq!(text, r#"{"attempts":[{}]}"#);
-        assert_eq!(serde_json::from_str::<Journey>(&text).unwrap(), empty);
+        assert_eq!(serde_json::from_str::<CallDecisions>(&text).unwrap(), empty);
     }
 }
