@@ -15,6 +15,8 @@ pub(crate) struct ContentWord {
     pub written: String,
     /// Written with a capital inside a sentence, or an identifier.
     pub is_name: bool,
+    /// An identifier: no other spelling means the same.
+    pub is_exact: bool,
     pub role: Option<Role>,
     /// Joined with the word before it by "and" or "or".
     pub is_joined: bool,
@@ -31,6 +33,8 @@ pub(crate) enum Role {
     Of,
     About,
     For,
+    /// "Without", "except".
+    Without,
 }
 
 /// Persons and times that a text speaks of.

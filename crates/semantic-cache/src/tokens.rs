@@ -1,11 +1,15 @@
 //! Tokens of a text: words, numbers, symbols and identifiers, with contractions written out.
 
 mod contraction;
+mod identifier;
 mod number;
+mod roman;
+mod sign;
 
 use unicode_normalization::UnicodeNormalization;
 
 pub use number::join_numbers;
+use sign::Sign;
 
 /// Class of a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,13 +77,9 @@ pub fn tokenise(text: &str) -> Vec<Token> {
     let mut starts_sentence = true;
     for chunk in text.split_whitespace() {
         let before = tokens.len();
-        if is_identifier(chunk) {
-            let end = |c: char| matches!(c, '.' | ',' | '?' | '!' | ';' | ':' | '"' | '\'' | '(' | ')' | '`');
-            let name = chunk.trim_matches(end);
-            let name = if chunk.starts_with('.') { format!(".{name}") } else { name.to_owned() };
-            tokens.push(Token::new(&name.to_lowercase(), TokenClass::Identifier, starts_sentence));
-        } else {
-            split_chunk(chunk, starts_sentence, &mut tokens);
+        match identifier::read(chunk) {
+            Some(name) => tokens.push(Token::new(&name, TokenClass::Identifier, starts_sentence)),
+            None => split_chunk(chunk, starts_sentence, &mut tokens),
         }
         if tokens.len() > before || chunk.len() > 1 {
             starts_sentence = false;
@@ -89,31 +89,6 @@ pub fn tokenise(text: &str) -> Vec<Token> {
         }
     }
     contraction::expand(tokens)
-}
-
-/// Whether a chunk between spaces is an address, a path or a name in code.
-fn is_identifier(chunk: &str) -> bool {
-    let core =
-        chunk.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '+' | '#' | '_' | '.' | '/'));
-    let inner = core.trim_matches('.');
-    let has_letter = inner.chars().any(char::is_alphabetic);
-    let dotted = inner.split('.').collect::<Vec<_>>();
-    let is_dotted = dotted.len() > 1
-        && dotted
-            .iter()
-            .all(|part| !part.is_empty() && part.chars().all(|c| c.is_alphanumeric() || "/-_".contains(c)))
-        && dotted.iter().any(|part| part.len() > 1 && part.chars().any(char::is_alphabetic));
-    has_letter
-        && (core.contains("://")
-            || core.contains("::")
-            || core.contains('_')
-            || core.contains('@')
-            || core.ends_with("++")
-            || core.ends_with('#')
-            || (core.starts_with('.') && !core.starts_with(".."))
-            || (core.starts_with('/') && core.len() > 2)
-            || core.matches('/').count() > 1
-            || is_dotted)
 }
 
 /// Splits a chunk between spaces into words, numbers and symbols.
@@ -134,27 +109,13 @@ fn split_chunk(chunk: &str, starts_sentence: bool, tokens: &mut Vec<Token>) {
             is_start = false;
             continue;
         }
-        let next_is_digit = letters.get(at).is_some_and(char::is_ascii_digit);
-        let symbol = match letter {
-            '%' => "percent",
-            '&' => "and",
-            '$' => "dollar",
-            '€' => "euro",
-            '£' => "sterling",
-            '¥' => "yen",
-            '+' => "+",
-            '*' => "*",
-            '=' => "=",
-            '<' => "<",
-            '>' => ">",
-            '^' => "^",
-            '|' => "|",
-            '/' if letters.len() == 1 => "/",
-            '-' if letters.len() == 1 || (from == 0 && next_is_digit) => "-",
-            _ => continue,
-        };
-        let class = if symbol.len() > 1 { TokenClass::Word } else { TokenClass::Symbol };
-        tokens.push(Token::new(symbol, class, false));
+        match sign::read(&letters, from) {
+            Some(Sign::Word(word)) => tokens.push(Token::new(word, TokenClass::Word, false)),
+            Some(Sign::Symbol(symbol)) => {
+                tokens.push(Token::new(symbol.encode_utf8(&mut [0; 4]), TokenClass::Symbol, false));
+            }
+            None => {}
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod direction;
 mod tests;
 
 use crate::lexicon::QuestionKind;
-use crate::profile::TextProfile;
+use crate::profile::{Role, TextProfile};
 
 /// Difference between two texts for which they do not share an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -66,6 +66,7 @@ pub fn check(a: &TextProfile, b: &TextProfile) -> Result<(), Veto> {
     is_vetoed(!a.quoted.is_empty() && !b.quoted.is_empty() && a.quoted != b.quoted, Veto::Quotation)?;
     is_vetoed(a.negations != b.negations, Veto::Negation)?;
     is_vetoed(a.sentence.differs_in_quantity(&b.sentence), Veto::Quantity)?;
+    is_vetoed(differ_in_exclusion(a, b) || differ_in_exclusion(b, a), Veto::Negation)?;
     content::check(a, b)?;
     is_vetoed(!compatible_questions(a, b) || ask_for_different_parts(a, b), Veto::Question)?;
     is_vetoed(direction::is_reversed(a, b), Veto::Direction)?;
@@ -84,6 +85,15 @@ fn same_numbers(a: &TextProfile, b: &TextProfile) -> bool {
         profile.numbers.iter().filter(|number| *number != "1").cloned().collect()
     };
     a.numbers == b.numbers || ((a.has_one || b.has_one) && without_one(a) == without_one(b))
+}
+
+/// Whether a text excludes something that the other one has and does not exclude: "with milk, without sugar".
+fn differ_in_exclusion(a: &TextProfile, b: &TextProfile) -> bool {
+    let is_excluded = |profile: &TextProfile, concept: &str| {
+        profile.words.iter().any(|word| word.concept == concept && word.role == Some(Role::Without))
+    };
+    let excluded = a.words.iter().filter(|word| word.role == Some(Role::Without));
+    excluded.into_iter().any(|word| b.has(&word.concept) && !is_excluded(b, &word.concept))
 }
 
 /// Concepts about which "how" and "what" ask the same.

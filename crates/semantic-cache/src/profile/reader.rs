@@ -14,7 +14,9 @@ struct Keyed {
 pub fn read(text: &str) -> TextProfile {
     let text = normalise(text);
     let tokens = join_numbers(tokenise(&text));
-    let is_shouted = tokens.iter().filter(|t| t.class == TokenClass::Word).all(|t| t.is_acronym);
+    // A single capital may be the pronoun.
+    let mut words = tokens.iter().filter(|t| t.class == TokenClass::Word && t.text.len() > 1);
+    let is_shouted = words.all(|t| t.is_acronym);
     let keyed = keyed(&tokens, is_shouted);
     let mut profile = TextProfile {
         numbers: Vec::new(),
@@ -52,18 +54,33 @@ fn keyed(tokens: &[Token], is_shouted: bool) -> Vec<Keyed> {
     all
 }
 
-/// Texts between double quotation marks or backticks, without capitals and outer punctuation.
+/// Texts between quotation marks or backticks, in their order and as they are written, without the punctuation that a
+/// sentence adds at their end.
 fn quoted(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for mark in ['"', '`'] {
-        let parts: Vec<&str> = text.split(mark).collect();
-        // Parts with odd numbers are inside, if the last mark closes.
-        let inside = parts.iter().skip(1).step_by(2).take(parts.len().saturating_sub(1) / 2);
-        let plain = |part: &&str| part.trim_matches(|c: char| !c.is_alphanumeric()).to_lowercase();
-        found.extend(inside.map(plain).filter(|part| !part.is_empty()));
+    let letters: Vec<(usize, char)> = text.char_indices().collect();
+    let (mut found, mut at) = (Vec::new(), 0);
+    while at < letters.len() {
+        let (start, mark) = letters[at];
+        let begins = mark != '\'' || at == 0 || !letters[at - 1].1.is_alphanumeric();
+        let end = (matches!(mark, '"' | '`' | '\'') && begins).then(|| closing(&letters, at)).flatten();
+        let Some(end) = end else {
+            at += 1;
+            continue;
+        };
+        let inside = text[start + mark.len_utf8()..letters[end].0].trim();
+        let plain = inside.trim_end_matches(['.', ',', '?', '!', ';', ':']);
+        found.extend([plain, inside].into_iter().find(|part| !part.is_empty()).map(str::to_owned));
+        at = end + 1;
     }
-    found.sort();
     found
+}
+
+/// The position of the mark that closes the one at `open`. An apostrophe inside a word does not.
+fn closing(letters: &[(usize, char)], open: usize) -> Option<usize> {
+    let mark = letters[open].1;
+    let is_inside =
+        |at: usize| mark == '\'' && letters.get(at + 1).is_some_and(|(_, next)| next.is_alphanumeric());
+    (open + 1..letters.len()).find(|at| letters[*at].1 == mark && !is_inside(*at))
 }
 
 fn grammar(tokens: &[Token]) -> Grammar {
@@ -194,6 +211,10 @@ impl Reader<'_> {
             TokenClass::One => return 1,
             _ => {}
         }
+        if let Some(concept) = comparison(token, &keys[at..]) {
+            self.add(concept.to_owned(), token);
+            return 1;
+        }
         if let Some((concept, used)) = LEXICON.synonym_at(&keys[at..])
             && (used > 1 || !self.is_plain_function_word(token))
         {
@@ -210,11 +231,21 @@ impl Reader<'_> {
             self.add(token.text.clone(), token);
         } else if is_negation(&token.text) {
             self.profile.negations += 1;
+            if token.is_word("without") {
+                self.role = Some(Role::Without);
+            }
         } else if self.is_plain_function_word(token) {
-            self.role = role_of(&token.text);
-            self.is_joined |= matches!(token.text.as_str(), "and" | "or");
+            let joins = matches!(token.text.as_str(), "and" | "or");
+            // "Without milk and sugar" is without both.
+            if !joins || self.role != Some(Role::Without) {
+                self.role = role_of(&token.text);
+            }
+            self.is_joined |= joins;
         } else {
             self.add(keyed[at].key.clone(), token);
+            if matches!(token.text.as_str(), "except" | "excluding") {
+                self.role = Some(Role::Without);
+            }
         }
         1
     }
@@ -231,9 +262,20 @@ impl Reader<'_> {
             concept,
             written,
             is_name,
+            is_exact: token.class == TokenClass::Identifier,
             role: self.role,
             is_joined: std::mem::take(&mut self.is_joined),
         });
+    }
+}
+
+/// The concept of "more" and "less" before "than", where they cannot be left out: "more than 5".
+fn comparison(token: &Token, keys: &[String]) -> Option<&'static str> {
+    let is_compared = token.class == TokenClass::Word && keys.get(1).is_some_and(|next| next == "than");
+    match token.text.as_str() {
+        "more" | "greater" if is_compared => Some("more than"),
+        "less" | "fewer" | "lower" if is_compared => Some("less than"),
+        _ => None,
     }
 }
 

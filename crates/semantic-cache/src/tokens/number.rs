@@ -1,6 +1,6 @@
 //! Numbers: digits, number words, ordinals, and values with a unit.
 
-use super::{Token, TokenClass};
+use super::{Token, TokenClass, roman};
 
 const ONES: [&str; 20] = [
     "zero",
@@ -66,14 +66,19 @@ pub fn push_word(word: &str, starts_sentence: bool, tokens: &mut Vec<Token>) {
         word.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | ',' | ':'))).unwrap_or(word.len());
     let (digits, ending) = word.split_at(digits_end);
     if digits.is_empty() || !digits.starts_with(|c: char| c.is_ascii_digit()) {
-        tokens.push(Token::new(word, TokenClass::Word, starts_sentence));
+        push_letters(word, starts_sentence, tokens);
         return;
     }
-    let ending = ending.to_lowercase();
     let mut push = |text: &str, class| tokens.push(Token::new(text, class, starts_sentence));
+    if let Some(unit) = unit_by_case(ending) {
+        push(&plain(digits), TokenClass::Number);
+        return push(unit, TokenClass::Word);
+    }
+    let ending = ending.to_lowercase();
     match ending.as_str() {
         "" => push(&plain(digits), TokenClass::Number),
         "st" | "nd" | "rd" | "th" => push(&format!("{}th", plain(digits)), TokenClass::Number),
+        "s" if is_decade(digits) => push(&format!("{digits}s"), TokenClass::Number),
         "s" => push(&plain(digits), TokenClass::Number),
         _ => match (multiplier(&ending), digits.parse::<f64>()) {
             (Some(factor), Ok(value)) => push(&text_of(value * factor), TokenClass::Number),
@@ -84,6 +89,45 @@ pub fn push_word(word: &str, starts_sentence: bool, tokens: &mut Vec<Token>) {
             _ => push(word, TokenClass::Identifier),
         },
     }
+}
+
+/// Adds a chunk that begins with a letter.
+fn push_letters(word: &str, starts_sentence: bool, tokens: &mut Vec<Token>) {
+    let before = tokens.last();
+    let follows_number = before.is_some_and(|token| token.class == TokenClass::Number);
+    let token = match unit_by_case(word).filter(|_| follows_number) {
+        Some(unit) => Token::new(unit, TokenClass::Word, starts_sentence),
+        None => match roman::value(word, before.map(|token| &*token.text)) {
+            Some(value) => Token::new(&value.to_string(), TokenClass::Number, starts_sentence),
+            None => Token::new(word, TokenClass::Word, starts_sentence),
+        },
+    };
+    tokens.push(token);
+}
+
+/// The unit of an abbreviation that means another one with other capitals: bits and bytes, milli and mega.
+fn unit_by_case(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "Kb" => "kilobit",
+        "Mb" => "megabit",
+        "Gb" => "gigabit",
+        "Tb" => "terabit",
+        "mW" => "milliwatt",
+        "MW" => "megawatt",
+        "mV" => "millivolt",
+        "MV" => "megavolt",
+        "mA" => "milliampere",
+        "mJ" => "millijoule",
+        "MJ" => "megajoule",
+        _ => return None,
+    })
+}
+
+/// Whether digits before an "s" name a decade: "the 1990s", "the 90s".
+fn is_decade(digits: &str) -> bool {
+    matches!(digits.len(), 2 | 4)
+        && digits.ends_with('0')
+        && digits.bytes().all(|digit| digit.is_ascii_digit())
 }
 
 /// Digits without separators of thousands and without needless zeros.

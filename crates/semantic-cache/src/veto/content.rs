@@ -11,7 +11,7 @@ pub fn check(a: &TextProfile, b: &TextProfile) -> Result<(), Veto> {
     drop_compounds(&mut only_a, &mut only_b, a, b);
     drop_misspellings(&mut only_a, &mut only_b);
     for x in &only_a {
-        if only_b.iter().any(|y| LEXICON.are_antonyms(&x.concept, &y.concept)) {
+        if only_b.iter().any(|y| are_opposite(&x.concept, &y.concept)) {
             return Err(Veto::Antonym);
         }
     }
@@ -23,6 +23,11 @@ pub fn check(a: &TextProfile, b: &TextProfile) -> Result<(), Veto> {
     }
     let missing = only_a.iter().chain(&only_b).filter(|word| !LEXICON.is_optional(&word.concept));
     missing.map(|word| class(word)).min().map_or(Ok(()), Err)
+}
+
+fn are_opposite(one: &str, other: &str) -> bool {
+    matches!((one, other), ("more than", "less than") | ("less than", "more than"))
+        || LEXICON.are_antonyms(one, other)
 }
 
 fn class(word: &ContentWord) -> Veto {
@@ -62,7 +67,8 @@ fn drop_compounds(
 /// Drops pairs of long words that differ by a doubled or by two exchanged letters.
 fn drop_misspellings(only_a: &mut Vec<&ContentWord>, only_b: &mut Vec<&ContentWord>) {
     only_a.retain(|x| {
-        let same = only_b.iter().position(|y| is_misspelling(&x.concept, &y.concept));
+        let is_same = |y: &&ContentWord| !x.is_exact && !y.is_exact && is_misspelling(&x.concept, &y.concept);
+        let same = only_b.iter().position(is_same);
         same.map(|at| only_b.remove(at)).is_none()
     });
 }

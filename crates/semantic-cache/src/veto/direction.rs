@@ -23,6 +23,7 @@ pub fn is_reversed(a: &TextProfile, b: &TextProfile) -> bool {
         || has_opposite_roles(b, a)
         || is_mirrored(a, b)
         || has_exchanged_subject(a, b)
+        || has_exchanged_names(a, b)
 }
 
 fn has_role(profile: &TextProfile, concept: &str, role: Role) -> bool {
@@ -104,4 +105,17 @@ fn has_exchanged_subject(a: &TextProfile, b: &TextProfile) -> bool {
     };
     let swapped = |(x, y): (String, String)| free(b).contains(&(y, x));
     differs && !a.grammar.is_passive && !b.grammar.is_passive && free(a).into_iter().any(swapped)
+}
+
+/// Whether two names that follow each other changed places: "flights Rome Paris".
+fn has_exchanged_names(a: &TextProfile, b: &TextProfile) -> bool {
+    let neighbours = |profile: &TextProfile| -> Vec<(String, String)> {
+        let names = |pair: &&[ContentWord]| {
+            pair.iter().all(|word| word.is_name) && pair[0].role == pair[1].role && !pair[1].is_joined
+        };
+        let pairs = profile.words.windows(2).filter(names);
+        pairs.map(|pair| (pair[0].concept.clone(), pair[1].concept.clone())).collect()
+    };
+    let exchanged = neighbours(b);
+    neighbours(a).into_iter().any(|(x, y)| x != y && exchanged.contains(&(y, x)))
 }

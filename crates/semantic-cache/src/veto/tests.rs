@@ -164,6 +164,132 @@ fn questions_agree() {
 }
 
 #[test]
+fn signs_agree() {
+    assert_all(
+        Err(Veto::Symbol),
+        &[
+            ("What does 😂 mean?", "What does 😢 mean?"),
+            ("What does 😂 mean?", "What does it mean?"),
+            ("Is this a good caption: sunset 🌅", "Is this a good caption: sunset"),
+            ("Flag of 🇩🇪", "Flag of 🇩🇰"),
+            ("What is 10-2?", "What is 10/2?"),
+            ("What is 10-2?", "What is 10*2?"),
+            ("What is 10÷2?", "What is 10×2?"),
+            ("Simplify n-1", "Simplify n/1"),
+            ("Is a ≤ b?", "Is a ≥ b?"),
+            ("What does A → B mean?", "What does A ↔ B mean?"),
+            ("What does `=>` mean?", "What does `->` mean?"),
+        ],
+    );
+    assert_all(
+        Ok(()),
+        &[
+            ("What is 10-2?", "what's 10 - 2"),
+            ("What is 10÷2?", "What is 10/2?"),
+            ("How do I reset my e-mail?", "How do I reset my email?"),
+            ("Is COVID-19 contagious?", "Is COVID 19 contagious?"),
+        ],
+    );
+}
+
+#[test]
+fn identifiers_and_quotations_agree_exactly() {
+    assert_all(
+        Err(Veto::Name),
+        &[
+            ("What does getUserName return?", "What does getUsername return?"),
+            ("What does parseResponse do?", "What does parseResposne do?"),
+            ("Where is order AB123456?", "Where is order AB123465?"),
+            ("Where is order AB1122334?", "Where is order AB112334?"),
+            ("Why is MAX_LEN wrong?", "Why is max_len wrong?"),
+            ("Is user_received set?", "Is user_recieved set?"),
+            ("Who owns Ann@example.com?", "Who owns Anne@example.com?"),
+            ("Who owns Ann@example.com?", "Who owns ann@example.com?"),
+            ("Open /etc/Hosts for me", "Open /etc/hosts for me"),
+            ("Open C:\\Temp\\a for me", "Open C:\\temp\\a for me"),
+            ("Is https://a.example/Page down?", "Is https://a.example/page down?"),
+        ],
+    );
+    assert_all(
+        Err(Veto::Quotation),
+        &[
+            ("Translate \"Polish\" for me", "Translate \"polish\" for me"),
+            ("Replace \"a\" with \"b\"", "Replace \"b\" with \"a\""),
+            ("What does `;;` mean?", "What does `::` mean?"),
+            ("What does 'to let' mean in an ad?", "What does 'let' mean in an ad?"),
+        ],
+    );
+    assert_all(
+        Ok(()),
+        &[
+            ("How do I install Node.js?", "How do I install node.js?"),
+            ("Is SHA256 safe?", "Is sha256 safe?"),
+            ("How do I learn JavaScript?", "How do I learn javascript?"),
+            ("What does \"to let\" mean?", "What does “to let” mean?"),
+            ("What is the dog's name?", "What's the dog's name?"),
+        ],
+    );
+}
+
+#[test]
+fn decades_numerals_currencies_and_units_agree() {
+    assert_all(
+        Err(Veto::Number),
+        &[
+            ("What was popular in the 1990s?", "What was popular in the 1980s?"),
+            ("What happened in the 1990s?", "What happened in 1990?"),
+            ("Who was Louis XIV?", "Who was Louis XVI?"),
+            ("Who was Elizabeth I?", "Who was Elizabeth II?"),
+            ("What is type I diabetes?", "What is type II diabetes?"),
+            ("Who came 1st?", "Who came 2nd?"),
+            ("What is in part IV?", "What is in part VI?"),
+            ("in the 21st century", "in the 20th century"),
+        ],
+    );
+    assert_all(
+        Err(Veto::Unit),
+        &[
+            ("Is $5 enough?", "Is €5 enough?"),
+            ("Is ₹500 enough?", "Is ₽500 enough?"),
+            ("Is 100 Mb enough?", "Is 100 MB enough?"),
+            ("Is 5mW dangerous?", "Is 5MW dangerous?"),
+        ],
+    );
+    assert_all(
+        Ok(()),
+        &[
+            ("Who was Louis XIV?", "Who was Louis 14?"),
+            ("What is type II diabetes?", "What is type 2 diabetes?"),
+            ("HOW DO I RESET MY PASSWORD?", "How do I reset my password?"),
+            ("Is 100 mb enough?", "Is 100MB enough?"),
+        ],
+    );
+}
+
+#[test]
+fn comparisons_and_exclusions_agree() {
+    assert_all(
+        Err(Veto::Antonym),
+        &[
+            ("Who owns more than 5 cars?", "Who owns less than 5 cars?"),
+            ("Which is more expensive, tea or milk?", "Which is less expensive, tea or milk?"),
+            ("Is at least 5 enough?", "Is at most 5 enough?"),
+            ("What did people do before the war?", "What did people do after the war?"),
+        ],
+    );
+    assert_all(Err(Veto::Word), &[("Who owns more than 5 cars?", "Who owns 5 cars?")]);
+    assert_all(
+        Err(Veto::Negation),
+        &[
+            ("Order coffee with milk without sugar", "Order coffee with sugar without milk"),
+            ("Order coffee with milk", "Order coffee without milk"),
+            ("List all rows except old ones with errors", "List all rows except errors with old ones"),
+        ],
+    );
+    assert_all(Ok(()), &[("Order coffee without milk and sugar", "Order coffee without sugar and milk")]);
+}
+
+#[test]
 fn directions_agree() {
     assert_all(
         Err(Veto::Direction),
@@ -176,6 +302,8 @@ fn directions_agree() {
             ("books written by Orwell", "books written about Orwell"),
             ("Who did Germany beat?", "Who beat Germany?"),
             ("Which cities did Rome conquer?", "Which cities conquered Rome?"),
+            ("Cheap flights Rome Paris", "Cheap flights Paris Rome"),
+            ("How do I convert JSON to YAML?", "How do I convert YAML to JSON?"),
         ],
     );
     assert_all(
