@@ -82,7 +82,7 @@ async fn run_guardrails(
     guardrails: &Arc<CallGuardrails>,
     ticket: &mut Ticket,
 ) -> Result<RequestInspection, Fault> {
-    let (key, guardrails) = (ticket.context.placeholder_key(), guardrails.clone());
+    let (key, guardrails) = (ticket.context.placeholder_key().clone(), guardrails.clone());
     let size = request.scanned_bytes();
     let is_recorded = ticket.context.records_bodies();
     let (surface, original) = (request.surface, request.body.clone());
@@ -117,7 +117,7 @@ async fn run_sized<T: Send + 'static>(
 async fn inspect_with_remote(
     request: RequestToInspect,
     guardrails: &Arc<CallGuardrails>,
-    key: &ScopeKey,
+    key: &Arc<ScopeKey>,
     ticket: &mut Ticket,
 ) -> Result<RequestInspector, Fault> {
     let gateway = ticket.gateway().clone();

@@ -191,6 +191,24 @@ impl Object {
         })
     }
 
+    /// The name of a member that differs from `name` in its capitals alone. Parsers that ignore case, such as Go's, read it
+    /// like `name`; they also take the long s and the Kelvin sign for letters.
+    pub fn case_variant(&self, body: &[u8], name: &str) -> Option<String> {
+        let is_variant = |key: &[u8]| {
+            // Each of the two characters takes one or two bytes more than its letter.
+            key != name.as_bytes()
+                && key.len() >= name.len()
+                && key.len() <= 3 * name.len()
+                && (key.eq_ignore_ascii_case(name.as_bytes()) || (!key.is_ascii() && folds_to(key, name)))
+        };
+        if !self.escaped_keys {
+            let found = self.members.iter().find(|member| is_variant(&body[member.key.clone()]))?;
+            return Some(String::from_utf8_lossy(&body[found.key.clone()]).into_owned());
+        }
+        let found = self.named(body).find(|(key, _)| is_variant(key))?;
+        Some(String::from_utf8_lossy(&found.0).into_owned())
+    }
+
     /// Rejects a body that would take too much memory when parsed into a tree.
     pub fn check_elements(&self) -> Result<(), ScanError> {
         match self.elements {
@@ -238,6 +256,12 @@ impl From<ScanError> for Fault {
             }
         }
     }
+}
+
+/// Whether a key is equal to a name without regard to case, the long s and the Kelvin sign.
+fn folds_to(key: &[u8], name: &str) -> bool {
+    let folded = String::from_utf8_lossy(key).replace('\u{17F}', "s").replace('\u{212A}', "k");
+    folded.eq_ignore_ascii_case(name)
 }
 
 fn object(cursor: &mut Cursor<'_>) -> Result<Object, ScanError> {

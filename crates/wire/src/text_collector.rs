@@ -1,6 +1,7 @@
 //! Collects the texts of a body by their positions. The formats know the members that have them.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::ops::Range;
 
 use domain::canon::Role;
@@ -36,6 +37,9 @@ pub struct BodyTexts {
     /// Whether the body has parts that cannot be inspected: images, audio, files, documents that are not text, and
     /// token numbers. State that a provider encrypted for itself does not count.
     pub has_unreadable_parts: bool,
+    /// A member whose name differs from a known one in its capitals alone, such as `Messages`. Some providers read it like
+    /// the known one, and its texts are not among the parts.
+    pub case_variant: Option<String>,
 }
 
 /// The texts of a body so far.
@@ -44,6 +48,8 @@ pub struct BodyTexts {
 pub struct TextCollector<'a> {
     body: &'a [u8],
     texts: BodyTexts,
+    /// The first member whose name differs from a known one in its capitals.
+    case_variant: RefCell<Option<String>>,
 }
 
 /// Adds the texts of a typed part of a content.
@@ -51,11 +57,11 @@ pub type AddPart<'a> = fn(&mut TextCollector<'a>, Role, &Object);
 
 impl<'a> TextCollector<'a> {
     pub fn new(body: &'a [u8]) -> Self {
-        Self { body, texts: BodyTexts::default() }
+        Self { body, texts: BodyTexts::default(), case_variant: RefCell::default() }
     }
 
     pub fn finish(self) -> BodyTexts {
-        self.texts
+        BodyTexts { case_variant: self.case_variant.into_inner(), ..self.texts }
     }
 
     /// The number of texts so far.
@@ -70,6 +76,9 @@ impl<'a> TextCollector<'a> {
 
     /// The value of a member, unless it is absent or null.
     pub fn member(&self, object: &Object, name: &str) -> Option<Range<usize>> {
+        if let Some(variant) = object.case_variant(self.body, name) {
+            self.case_variant.borrow_mut().get_or_insert(variant);
+        }
         object.value(self.body, name)
     }
 

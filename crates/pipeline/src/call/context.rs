@@ -1,6 +1,6 @@
 //! The facts of a call that do not change while it runs.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
@@ -40,6 +40,8 @@ pub struct CallContext {
     guardrails: Option<Arc<CallGuardrails>>,
     /// The values behind reversible placeholders in the request, which are restored in its answer.
     placeholders: Option<Arc<PlaceholderMap>>,
+    /// The key of the caller's placeholders, once it is needed.
+    placeholder_key: OnceLock<Arc<ScopeKey>>,
     /// Whether policy and workflow are those of the call.
     is_resolved: bool,
     /// Whether they are those of its path alone.
@@ -62,6 +64,7 @@ impl CallContext {
             workflow: None,
             guardrails: None,
             placeholders: None,
+            placeholder_key: OnceLock::new(),
             is_resolved: false,
             was_resolved_by_path: false,
         }
@@ -88,6 +91,7 @@ impl CallContext {
             workflow: None,
             guardrails: None,
             placeholders: None,
+            placeholder_key: OnceLock::new(),
             is_resolved: false,
             was_resolved_by_path: false,
         }
@@ -114,6 +118,7 @@ impl CallContext {
             self.snapshot = view.clone();
         }
         self.principal = Some(principal.clone());
+        self.placeholder_key = OnceLock::new();
         if let Some(user_path) = user_path {
             self.owner.user_path = user_path.as_str().to_owned();
         }
@@ -163,9 +168,9 @@ impl CallContext {
         self.guardrails.is_some() || self.snapshot.workflows.have_guardrails(&path)
     }
 
-    /// The key of the caller's reversible placeholders.
-    pub fn placeholder_key(&self) -> ScopeKey {
-        scope_key(&self.snapshot.master, &self.owner)
+    /// The key of the caller's reversible placeholders. It is derived once: the request and the answer need it.
+    pub fn placeholder_key(&self) -> &Arc<ScopeKey> {
+        self.placeholder_key.get_or_init(|| Arc::new(scope_key(&self.snapshot.master, &self.owner)))
     }
 
     /// Whether the answer is inspected, or placeholders are restored in it.
@@ -192,7 +197,7 @@ impl CallContext {
             let inputs = FilterInputs {
                 guardrails: self.guardrails().map(Arc::as_ref),
                 placeholders: self.placeholders(),
-                key: &self.placeholder_key(),
+                key: self.placeholder_key(),
                 is_recorded: self.records_bodies(),
                 is_json,
             };

@@ -4,7 +4,7 @@ use ::guardrails::placeholder::{PlaceholderMap, ScopeKey};
 use bytes::Bytes;
 use domain::call::Surface;
 use domain::canon::Role;
-use domain::fault::Fault;
+use domain::fault::{self, Fault};
 use domain::json::quote;
 use domain::receipt::{GuardedSubject, GuardrailVerdict, Verdict};
 use wire::splice::{self, Patch};
@@ -88,6 +88,8 @@ pub struct RequestInspector {
     steps: usize,
     /// The fault of the first step that refuses the request.
     refused: Option<Fault>,
+    /// Whether the body has a member that providers may read and guardrails do not.
+    has_case_variant: bool,
 }
 
 impl RequestInspector {
@@ -104,6 +106,7 @@ impl RequestInspector {
             verdicts: Vec::new(),
             steps: 0,
             refused: None,
+            has_case_variant: false,
         }
     }
 
@@ -167,9 +170,9 @@ impl RequestInspector {
         for step in &steps[self.steps..] {
             self.inspect(step, key, RemoteVerdicts::default());
         }
-        let Self { body, is_changed, changes, verdicts, refused, .. } = self;
-        let has_failed =
-            verdicts.iter().any(|verdict| matches!(verdict.verdict, Verdict::Error | Verdict::NotAsked));
+        let Self { body, is_changed, changes, verdicts, refused, has_case_variant, .. } = self;
+        let has_failed = has_case_variant
+            || verdicts.iter().any(|verdict| matches!(verdict.verdict, Verdict::Error | Verdict::NotAsked));
         let body = is_changed.then_some(body);
         RequestInspection { verdicts, body, has_failed, outcome: refused.map_or(Ok(changes), Err) }
     }
@@ -178,6 +181,10 @@ impl RequestInspector {
         let Self { surface, body, history, edits_signed, is_changed, changes, .. } = self;
         let object = json::scan(body)?;
         let texts = text_parts::request_texts(*surface, body, &object);
+        if let Some(name) = &texts.case_variant {
+            self.has_case_variant = true;
+            return Err(uninspected_member(name));
+        }
         let turn_texts: Vec<BodyTexts> = history.iter().map(|items| text_parts::item_texts(items)).collect();
         if texts.has_unreadable_parts || turn_texts.iter().any(|texts| texts.has_unreadable_parts) {
             states.iter_mut().for_each(GuardrailState::record_unreadable);
@@ -330,4 +337,13 @@ fn replaced(
         }
     }
     (!patch.is_empty()).then(|| splice::concat(&patch.apply(body)))
+}
+
+/// The fault of a body with a member whose name differs from a known one in its capitals alone.
+fn uninspected_member(name: &str) -> Fault {
+    let message = format!(
+        "The member '{name}' is not inspected by the guardrails of this call, and a provider that ignores capitals would \
+         read it. Write its name in the usual case, or leave it out."
+    );
+    fault::invalid_parameter(name.to_owned(), message)
 }

@@ -204,6 +204,22 @@ fn images_follow_on_unreadable() {
 }
 
 #[test]
+fn a_member_that_differs_in_capitals_is_refused_and_not_recorded() {
+    let hidden = json!([{"role": "user", "content": "I am ana@example.com"}]);
+    let body = json!({"messages": [{"role": "user", "content": "Hello"}], "Messages": hidden});
+    for action in ["redact", "block"] {
+        let inspection = inspect(&[vec![pii(json!({"action": action}))]], Format::Chat, &body);
+        assert_eq!(inspection.recorded_body(&Bytes::from(body.to_string())), None, "{action}");
+        let fault = inspection.outcome.err().unwrap();
+        assert_eq!(
+            (fault.status, fault.code, fault.param.as_deref()),
+            (400, FaultCode::InvalidParameter, Some("Messages"))
+        );
+    }
+    assert!(inspect(&[], Format::Chat, &body).outcome.is_ok(), "without guardrails");
+}
+
+#[test]
 fn a_withheld_part_of_signed_thinking_takes_its_signature_along() {
     let steps = [vec![pii(json!({}))]];
     let whole = guarded(&steps, reply([thinking("He is ana@example.com, so"), thinking("fine")])).unwrap();
