@@ -7,7 +7,8 @@ use pipeline::services::embedder::{Embedder, LocalEncoder};
 
 use crate::settings::{Settings, SettingsFault};
 
-const LOCAL: &str = "local";
+/// The name of the embedder in the process.
+pub const LOCAL: &str = "local";
 
 /// The embedder that the settings name. A local one is loaded when it is first used.
 pub fn find(settings: &Settings) -> Embedder {

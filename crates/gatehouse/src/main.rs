@@ -4,6 +4,7 @@ mod commands;
 mod embedder;
 mod logging;
 mod master_key;
+mod semantic_store;
 mod settings;
 mod system;
 

@@ -30,6 +30,7 @@ use std::path::{Path, PathBuf};
 use domain::resources::setting_values::SettingValues;
 use domain::secret::Secret;
 
+pub use cache::SemanticStore;
 pub use fault::SettingsFault;
 pub use json_value::to_json;
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod headers;
 pub mod key;
 pub mod layers;
 mod preview;
+mod recheck;
 pub mod request;
 mod semantic;
 mod semantic_request;
@@ -33,7 +34,7 @@ use crate::services::response_cache::{CacheKey, CacheLayer, CachedAnswer, Pendin
 pub use preview::{CachePreview, preview};
 use request::{CacheRequest, Eligibility};
 use semantic::SemanticCall;
-use similar::{Similar, similar};
+use similar::similar;
 use storing::{ClaimedAnswer, ExactEntry, Storing, recorder};
 
 /// The result of a search.
@@ -41,8 +42,6 @@ pub(crate) enum Found {
     Hit(ReplayedAnswer),
     /// The call is sent; its answer is added to the cache if there is a recorder.
     Miss(Option<Box<AnswerRecorder>>),
-    /// The call is sent, and its answer is compared with this one. If it is not admitted, it gets this one.
-    Recheck(Box<ReplayedAnswer>, Box<AnswerRecorder>),
     /// An identical call is in flight, and this one asks for a stream: it can wait with its head sent.
     InFlight(Waiting, Box<AnswerRecorder>),
 }
@@ -109,15 +108,11 @@ async fn search_in(arrival: &Arrival, prepared: &Prepared, ticket: &mut Ticket) 
     if let Some(replayed) = replayed(answer, call, ticket).await? {
         return Ok(Found::Hit(replayed));
     }
-    let found = similar(semantic.as_ref(), arrival.request_id.number(), call, ticket).await?;
-    if let Similar::None = found {
-        record_miss(ticket);
+    if let Some(answer) = similar(semantic.as_ref(), arrival, call, ticket).await? {
+        return Ok(Found::Hit(answer));
     }
-    Ok(match found {
-        Similar::None => Found::Miss(Some(recorder(storing, request, ticket))),
-        Similar::Served(answer) => Found::Hit(answer),
-        Similar::Rechecked(answer) => Found::Recheck(Box::new(answer), recorder(storing, request, ticket)),
-    })
+    record_miss(ticket);
+    Ok(Found::Miss(Some(recorder(storing, request, ticket))))
 }
 
 /// Records that the cache is not searched for a call, and that its answer is not added.
@@ -126,23 +121,6 @@ fn bypass(reason: MissReason, details: Option<CacheDetails>, ticket: &mut Ticket
     ticket.cache = CacheUse { status: CacheStatus::Bypass, reason: Some(reason), details };
     count(ticket);
     Found::Miss(None)
-}
-
-/// Decides a call whose hit is compared with a new answer: `spare` is the cached one. It is served if the call is not
-/// admitted, for example because a budget has no room.
-pub(crate) fn settle_recheck(
-    spare: Option<Box<ReplayedAnswer>>,
-    is_admitted: bool,
-    ticket: &mut Ticket,
-) -> Option<Box<ReplayedAnswer>> {
-    let spare = spare?;
-    if is_admitted {
-        record_miss(ticket);
-        return None;
-    }
-    ticket.cache.hit(spare.layer);
-    count(ticket);
-    Some(spare)
 }
 
 /// Waits for the answer of the call in flight. Without one in time, the call is sent by itself.
@@ -185,7 +163,7 @@ fn count(ticket: &Ticket) {
 pub(crate) async fn follow(
     Waiting { pending, semantic }: Waiting,
     gateway: Arc<Gateway>,
-    draw: u64,
+    arrival: Arrival,
     prepared: Prepared,
     mut ticket: Box<Ticket>,
 ) -> (Box<Ticket>, Result<Answer, Fault>) {
@@ -196,19 +174,12 @@ pub(crate) async fn follow(
         Ok(Some(replayed)) => return (ticket, Ok(Answer::Replayed(Box::new(replayed)))),
         Err(fault) => return (ticket, Err(fault)),
     }
-    let spare = match similar(semantic.as_ref(), draw, &prepared.call, &mut ticket).await {
-        Ok(Similar::None) => {
-            record_miss(&mut ticket);
-            None
-        }
-        Ok(Similar::Served(answer)) => return (ticket, Ok(Answer::Replayed(Box::new(answer)))),
-        Ok(Similar::Rechecked(answer)) => Some(Box::new(answer)),
+    match similar(semantic.as_ref(), &arrival, &prepared.call, &mut ticket).await {
+        Ok(None) => record_miss(&mut ticket),
+        Ok(Some(answer)) => return (ticket, Ok(Answer::Replayed(Box::new(answer)))),
         Err(fault) => return (ticket, Err(fault)),
-    };
-    let admitted = admit(&gateway, draw, prepared, &mut ticket);
-    if let Some(answer) = settle_recheck(spare, admitted.is_ok(), &mut ticket) {
-        return (ticket, Ok(Answer::Replayed(answer)));
     }
+    let admitted = admit(&gateway, arrival.request_id.number(), prepared, &mut ticket);
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             dispatch::dispatch(call, plan, reservation, ticket).await

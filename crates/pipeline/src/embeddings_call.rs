@@ -4,7 +4,7 @@
 use std::pin::Pin;
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use domain::fault::{self, Fault};
 use domain::ids;
 
@@ -12,7 +12,6 @@ use crate::accounting::ticket::Ticket;
 use crate::call::arrival::RequestId;
 use crate::call::authenticate;
 use crate::delivery::commit::{self, AnswerForm};
-use crate::delivery::reply::ReplyBody;
 use crate::gateway::{EmbeddingsCall, Gateway};
 use crate::internal_call;
 
@@ -33,12 +32,5 @@ async fn run(gateway: Arc<Gateway>, call: EmbeddingsCall) -> Result<Bytes, Fault
     let principal = authenticate::authenticate_or_learn(&gateway, &snapshot, &arrival).await;
     let answering = internal_call::admit(ticket, principal, &arrival, body, timeout).await?;
     let reply = commit::whole(Box::pin(answering), None, AnswerForm::Document).await;
-    let ReplyBody::Whole { pieces, .. } = reply.map_err(|refused| refused.fault)?.body else {
-        return Err(fault::internal_error());
-    };
-    let joined = pieces.iter().fold(BytesMut::new(), |mut joined, piece| {
-        joined.extend_from_slice(piece);
-        joined
-    });
-    Ok(joined.freeze())
+    reply.map_err(|refused| refused.fault)?.body.joined().ok_or_else(fault::internal_error)
 }

@@ -181,7 +181,6 @@ impl Explainer<'_> {
         let first = ranked.first().map(|candidate| &candidate.choice);
         let cached = self.preview_cache(&call, first, &context).await?;
         let is_hit = cached.as_ref().is_some_and(|cached| cached.status.is_hit());
-        let is_recheck = cached.as_ref().is_some_and(CachePreview::is_recheck);
         // Entries belong to callers: others may not learn what is in the cache.
         explanation.cache = cached.filter(|_| self.confided).map(into_view::cache);
         if is_hit && self.confided {
@@ -194,12 +193,6 @@ impl Explainer<'_> {
         self.dry_run(&call, &plan, &ranked, &context, &selection, explanation);
         explanation.estimated_cost = Some(into_view::cost(&reservation));
         match unaffordable.or(tokens_refused) {
-            // Without room for a new answer, the cached one is not compared but served.
-            Some(_) if is_recheck => {
-                clear_decision(explanation);
-                explanation.cache.iter_mut().for_each(into_view::serve_recheck);
-                Ok(())
-            }
             Some(fault) => Err(refused(fault, explanation)),
             None => Ok(()),
         }
@@ -245,7 +238,7 @@ impl Explainer<'_> {
     ) -> Result<Box<Call>, Fault> {
         let Some(guardrails) = context.guardrails().cloned() else { return Ok(call) };
         let request = inspect::request_to_inspect(self.gateway, &call, &guardrails)?;
-        let mut inspection = inspect_request(&guardrails.request, request, &context.placeholder_key());
+        let mut inspection = inspect_request(&guardrails.request, request, context.placeholder_key());
         let verdicts = std::mem::take(&mut inspection.verdicts);
         explanation.guardrails = Some(into_view::guardrails(&guardrails, verdicts));
         let (body, changes) = inspect::accept_changes(self.gateway, &call, &guardrails, inspection)?;
@@ -401,11 +394,7 @@ fn plan_of(ranked: &[Ranked<Arc<Deployment>>]) -> Plan {
 
 /// Clears the decision: a call that a limit or a budget refuses is sent to no target.
 fn refused(fault: Fault, explanation: &mut Explanation) -> Stop {
-    clear_decision(explanation);
-    Stop::Call(fault)
-}
-
-fn clear_decision(explanation: &mut Explanation) {
     explanation.decision = Decision::default();
     explanation.upstream_request = None;
+    Stop::Call(fault)
 }

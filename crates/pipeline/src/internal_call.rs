@@ -70,11 +70,16 @@ impl InternalCaller {
         &self.gateway
     }
 
-    fn arrival(&self, endpoint: &'static str) -> Arrival {
+    /// The principal of the caller.
+    pub(crate) fn principal(&self) -> Result<Principal, Fault> {
+        self.principal.clone().ok_or_else(fault::invalid_api_key)
+    }
+
+    /// The arrival of a call on behalf of the caller.
+    pub(crate) fn arrival_at(&self, endpoint: &'static str, surface: Surface) -> Arrival {
         let mut headers = self.headers.clone();
         let user_path = HeaderValue::from_bytes(self.user_path.as_bytes()).ok();
         headers.extend(user_path.map(|path| (HeaderName::from_static("x-gateway-user-path"), path)));
-        let surface = Surface::Converse(Format::Chat);
         arrival(&self.gateway, self.request_id.clone(), endpoint, surface, None, headers)
     }
 }
@@ -117,10 +122,9 @@ pub struct InternalCall {
 /// Makes a call of the gateway's own and reads its answer.
 pub async fn complete(caller: &InternalCaller, call: InternalCall) -> Result<Reply, Fault> {
     let InternalCall { endpoint, body, timeout } = call;
-    let arrival = caller.arrival(endpoint);
+    let arrival = caller.arrival_at(endpoint, Surface::Converse(Format::Chat));
     let ticket = Ticket::open(caller.gateway(), &arrival);
-    let principal = caller.principal.clone().ok_or_else(fault::invalid_api_key);
-    let (ticket, outcome) = admit(ticket, principal, &arrival, body, timeout).await?.await;
+    let (ticket, outcome) = admit(ticket, caller.principal(), &arrival, body, timeout).await?.await;
     match outcome {
         Ok(answer) => settle(ticket, answer).await,
         Err(fault) => Err(ticket.refuse(fault).fault),
@@ -166,7 +170,9 @@ async fn prepare(
 ) -> Result<Prepared, Fault> {
     let user_path = ticket.identify_internal(&principal, arrival)?;
     principal.require(Scope::Inference)?;
-    let call = receive::parse(body, arrival, gateway).await?;
+    let mut call = receive::parse(body, arrival, gateway).await?;
+    // No client reads a stream.
+    call.holds_answer = call.stream;
     ticket.receipt.requested(&call);
     let snapshot = ticket.context.snapshot().clone();
     let owner = (&principal, &user_path);

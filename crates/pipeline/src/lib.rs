@@ -75,27 +75,19 @@ where
         Ok(prepared) => prepared,
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    let mut spare = None;
     let recorder = match cache::search(&arrival, &prepared, &mut ticket).await {
         Ok(Found::Hit(answer)) => return Ok(replay::reply(ticket, answer, recorder).await),
         Ok(Found::Miss(cached)) => AnswerRecorder::join(recorder, cached),
-        Ok(Found::Recheck(answer, cached)) => {
-            spare = Some(answer);
-            AnswerRecorder::join(recorder, Some(cached))
-        }
         Ok(Found::InFlight(pending, cached)) => {
             let recorder = AnswerRecorder::join(recorder, Some(cached));
-            let (early, draw) = (EarlyReply::of(&ticket), arrival.request_id.number());
-            let holds_answer = prepared.call.holds_answer;
-            let answering = Box::pin(cache::follow(pending, gateway.clone(), draw, prepared, ticket));
+            let (early, holds_answer) = (EarlyReply::of(&ticket), prepared.call.holds_answer);
+            let answering =
+                Box::pin(cache::follow(pending, gateway.clone(), arrival.clone(), prepared, ticket));
             return commit::stream_or_hold(gateway, &arrival, early, answering, recorder, holds_answer).await;
         }
         Err(fault) => return Err(ticket.refuse(fault)),
     };
-    let (mut ticket, admitted) = admit_sized(gateway, &arrival, prepared, ticket).await?;
-    if let Some(answer) = cache::settle_recheck(spare, admitted.is_ok(), &mut ticket) {
-        return Ok(replay::reply(ticket, *answer, recorder).await);
-    }
+    let (ticket, admitted) = admit_sized(gateway, &arrival, prepared, ticket).await?;
     match admitted {
         Ok((Prepared { call, plan, .. }, reservation)) => {
             let (streams, holds_answer) = (call.stream, call.holds_answer);

@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::resources::workflow::WorkflowFeatures;
-use store::SemanticEntries;
 pub use wire::codec::PromptCacheMode;
 
 use crate::services::audit;
 use crate::services::embedder::Embedder;
 use crate::services::response_cache::ResponseCache;
-use crate::services::semantic_cache::{SemanticCache, SemanticLimits};
+use crate::services::semantic_cache::{EntryStorage, SemanticCache, SemanticLimits};
 
 /// The settings that apply to calls: limits on size and time, and switches.
 #[derive(Clone, Debug)]
@@ -164,14 +163,10 @@ impl CachePolicy {
         self.enabled.then(|| Arc::new(ResponseCache::new(self.max_bytes)))
     }
 
-    /// The cache for similar calls; `None` if it is off. Without storage, its entries end with the process.
-    pub fn open_semantic(
-        &self,
-        embedder: Embedder,
-        storage: Option<SemanticEntries>,
-    ) -> Option<Arc<SemanticCache>> {
-        let SemanticPolicy { enabled, max_entries, .. } = self.semantic;
-        let limits = SemanticLimits { max_entries, max_bytes: self.max_bytes };
+    /// The cache for similar calls; `None` if it is off.
+    pub fn open_semantic(&self, embedder: Embedder, storage: EntryStorage) -> Option<Arc<SemanticCache>> {
+        let SemanticPolicy { enabled, max_entries, store_timeout, .. } = self.semantic;
+        let limits = SemanticLimits { max_entries, max_bytes: self.max_bytes, store_timeout };
         enabled.then(|| Arc::new(SemanticCache::new(limits, embedder, storage)))
     }
 }
@@ -191,6 +186,10 @@ pub struct SemanticPolicy {
     /// The lowest share of words that calls have in common; 0 demands none.
     pub prompt_similarity: f64,
     pub max_entries: usize,
+    /// The longest time that a call waits for the vector of its text.
+    pub embedding_timeout: Duration,
+    /// The longest time that a call waits for a store outside the process.
+    pub store_timeout: Duration,
 }
 
 impl Default for SemanticPolicy {
@@ -203,6 +202,8 @@ impl Default for SemanticPolicy {
             recheck: 0.01,
             prompt_similarity: 0.0,
             max_entries: 10_000,
+            embedding_timeout: Duration::from_millis(100),
+            store_timeout: Duration::from_millis(200),
         }
     }
 }

@@ -59,7 +59,10 @@ pub use crate::outbox::{Alert, Delivery, Message, Outbox, OutboxEntry};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
 pub use crate::semantic_checks::{SemanticChecks, bucket as semantic_bucket};
-pub use crate::semantic_entries::{SemanticCursor, SemanticEntries, SemanticRow};
+pub use crate::semantic_entries::{
+    KEPT_REMOVALS, NearestEntry, SemanticChange, SemanticChanges, SemanticCursor, SemanticEntries,
+    SemanticRow,
+};
 pub use crate::sessions::{RefreshOutcome, RevokedBy, Sessions, TokenRevocation};
 pub use crate::stamp::Stamp;
 
@@ -147,13 +150,13 @@ impl Store {
         migrations::run(&database, clock.now()).await?;
         let audit = Audit::new(database.clone(), &config.sealing_key);
         let root_key = derived_key(&config.sealing_key, "root");
-        let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy));
+        let sealer = Arc::new(Sealer::new(&config.sealing_key, config.entropy.clone()));
         let documents = Documents::new(database.clone(), sealer, clock.clone(), DEFAULT_TENANT);
         let ledger = Ledger::new(database.clone());
         let outbox = Outbox::new(database.clone());
         let responses = Responses::new(database.clone(), clock.clone());
         let idempotency = Idempotency::new(database.clone(), clock.clone());
-        let semantic_entries = SemanticEntries::new(database.clone(), clock);
+        let semantic_entries = SemanticEntries::new(database.clone(), clock, &*config.entropy);
         let sessions = Sessions::new(database.clone());
         let file = match config.backend {
             Backend::Sqlite { path } => Some(path),

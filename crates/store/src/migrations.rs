@@ -31,6 +31,7 @@ const MIGRATIONS: &[Migration] = &[
     ("sessions", include_str!("migrations/0016_sessions.sql")),
     ("tenant_documents", include_str!("migrations/0017_tenant_documents.sql")),
     ("revocation_expiry", include_str!("migrations/0018_revocation_expiry.sql")),
+    ("semantic_changes", include_str!("migrations/0019_semantic_changes.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.

@@ -34,6 +34,21 @@ impl SemanticChecks {
     pub fn false_hit_rate(&self) -> Option<f64> {
         (self.rechecks > 0).then(|| self.disagreements as f64 / self.rechecks as f64)
     }
+
+    /// The bounds between which that share lies with a probability of 95 % (Wilson score interval); `None` without
+    /// comparisons.
+    pub fn false_hit_interval(&self) -> Option<(f64, f64)> {
+        /// Standard deviations of a normal distribution that contain 95 % of it.
+        const Z: f64 = 1.959_964;
+        let (share, count) = (self.false_hit_rate()?, self.rechecks as f64);
+        let scale = 1.0 + Z * Z / count;
+        let centre = (share + Z * Z / (2.0 * count)) / scale;
+        let half = Z / scale * (share * (1.0 - share) / count + Z * Z / (4.0 * count * count)).sqrt();
+        // At the ends the bounds are exact, and rounding must not move them.
+        let low = if self.disagreements == 0 { 0.0 } else { (centre - half).max(0.0) };
+        let high = if self.disagreements == self.rechecks { 1.0 } else { (centre + half).min(1.0) };
+        Some((low, high))
+    }
 }
 
 /// The start of the quarter hour of a time.

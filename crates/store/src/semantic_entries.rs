@@ -1,12 +1,17 @@
-//! Entries of the semantic cache, kept over restarts: written shortly after they are made, and read in pages.
+//! Entries of the semantic cache, kept over restarts: written shortly after they are made, and read in pages. The processes on
+//! a database follow the changes of each other, or search it by vectors.
 
+mod changes;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod vectors;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use domain::clock::{Clock, Timestamp};
+use domain::ids::{self, Entropy};
 use tokio::sync::watch;
 
 use crate::StoreError;
@@ -15,6 +20,12 @@ use crate::idempotency::KeptAnswer;
 use crate::ledger::{Conditions, UsageFilter};
 use crate::write_behind::{Aged, BatchSink, Queued, WriteBehindQueue};
 
+pub use changes::{SemanticChange, SemanticChanges};
+pub use vectors::NearestEntry;
+use vectors::Vectors;
+
+/// The time that removals are kept for processes that follow. One that could not read for longer has to begin anew.
+pub const KEPT_REMOVALS: Duration = Duration::from_secs(24 * 3600);
 /// Rows deleted per statement, so that other writers can proceed in between.
 const DELETED_AT_ONCE: i64 = 200;
 
@@ -60,6 +71,10 @@ struct Inner {
     database: Database,
     clock: Arc<dyn Clock>,
     backlog: WriteBehindQueue<Record>,
+    /// Tells the changes of this process from those of others.
+    origin: String,
+    /// Set if the database is searched by vectors.
+    vectors: OnceLock<Vectors>,
 }
 
 /// A change of one entry.
@@ -92,13 +107,76 @@ impl Queued for Record {
 
 impl BatchSink<Record> for Inner {
     async fn write(&self, batch: &[Aged<Record>]) -> Result<(), StoreError> {
-        rows::write(&self.database, batch).await
+        let recorded = (self.clock.now(), &*self.origin);
+        rows::write(&self.database, self.vectors.get(), recorded, batch).await
     }
 }
 
 impl SemanticEntries {
-    pub(crate) fn new(database: Database, clock: Arc<dyn Clock>) -> Self {
-        Self(Arc::new(Inner { database, clock, backlog: WriteBehindQueue::default() }))
+    pub(crate) fn new(database: Database, clock: Arc<dyn Clock>, entropy: &dyn Entropy) -> Self {
+        let origin = ids::unique(clock.now(), entropy).simple().to_string();
+        let (backlog, vectors) = (WriteBehindQueue::default(), OnceLock::new());
+        Self(Arc::new(Inner { database, clock, backlog, origin, vectors }))
+    }
+
+    /// Prepares the database for searches by vectors; fails if it has no pgvector. Entries that were written before are not
+    /// found.
+    pub async fn open_vectors(&self) -> Result<(), StoreError> {
+        let vectors = Vectors::open(&self.0.database).await?;
+        let _ = self.0.vectors.set(vectors);
+        Ok(())
+    }
+
+    /// The entries of a partition and an embedder whose vectors are nearest, best first.
+    pub async fn nearest(
+        &self,
+        partition: &str,
+        embedder: &str,
+        vector: &[f32],
+        limit: i64,
+    ) -> Result<Vec<NearestEntry>, StoreError> {
+        let Some(vectors) = self.0.vectors.get() else { return Ok(Vec::new()) };
+        let now = self.0.clock.now();
+        vectors.nearest(&self.0.database, (partition, embedder), vector, now, limit).await
+    }
+
+    /// The entry with an id.
+    pub async fn find(&self, id: &str) -> Result<Option<SemanticRow>, StoreError> {
+        rows::find(&self.0.database, id).await
+    }
+
+    /// Whether other processes can write entries.
+    pub fn is_shared(&self) -> bool {
+        self.0.database.is_postgres()
+    }
+
+    /// The position of the last change.
+    pub async fn position(&self) -> Result<i64, StoreError> {
+        changes::position(&self.0.database).await
+    }
+
+    /// The changes that other processes have made after a position, at most `limit` entries and as many removals.
+    pub async fn changes(
+        &self,
+        embedder: &str,
+        after: i64,
+        limit: i64,
+    ) -> Result<SemanticChanges, StoreError> {
+        changes::after(&self.0.database, embedder, &self.0.origin, after, limit).await
+    }
+
+    /// The number of entries, the expired ones included.
+    pub async fn count(&self) -> Result<u64, StoreError> {
+        let rows = self.0.database.fetch("SELECT COUNT(*) FROM semantic_entries", &[]).await?;
+        let count: i64 = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
+        Ok(count.unsigned_abs())
+    }
+
+    /// Deletes the entries that expire first, as far as there are more than `most`; at most a batch at once.
+    pub async fn trim(&self, most: i64) -> Result<u64, StoreError> {
+        const SURPLUS: &str = "DELETE FROM semantic_entries WHERE id IN \
+             (SELECT id FROM semantic_entries ORDER BY expires_at DESC, id LIMIT $2 OFFSET $1)";
+        self.0.database.execute(SURPLUS, &[most.into(), DELETED_AT_ONCE.into()]).await
     }
 
     /// Writes changes to storage until stopped, then the remaining ones.
@@ -138,13 +216,30 @@ impl SemanticEntries {
         let conditions = Conditions::new(&filter);
         let (mut text, mut values) = ("DELETE FROM semantic_entries WHERE 1 = 1".to_owned(), Vec::new());
         conditions.append(&mut text, &mut values);
-        self.0.database.execute(sql(text), &values).await
+        let purged = SemanticChange::Purged {
+            user_path: user_path.map(str::to_owned),
+            model: model.map(str::to_owned),
+        };
+        let recorded = (self.0.clock.now(), &*self.0.origin);
+        let database = &self.0.database;
+        database
+            .limited(async {
+                let mut open = database.begin().await?;
+                let seq = changes::take_numbers(&mut open, 1).await?;
+                let count = open.execute(sql(text), &values).await?;
+                changes::record_removal(&mut open, seq, recorded, &purged).await?;
+                open.commit().await?;
+                Ok(count)
+            })
+            .await
     }
 
-    /// Deletes the entries that have expired by `now`, in batches; returns their number.
+    /// Deletes the entries that have expired by `now`, in batches, and old removals; returns the number of entries.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
         const EXPIRED: &str = "DELETE FROM semantic_entries WHERE expires_at <= $1 AND id IN \
              (SELECT id FROM semantic_entries WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+        let kept = i64::try_from(KEPT_REMOVALS.as_micros()).unwrap_or(i64::MAX);
+        changes::forget_before(&self.0.database, Timestamp(now.micros() - kept)).await?;
         let mut deleted = 0;
         loop {
             let values: [Value<'_>; 2] = [now.micros().into(), DELETED_AT_ONCE.into()];

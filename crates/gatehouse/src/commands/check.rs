@@ -6,9 +6,9 @@ use std::path::Path;
 
 use domain::resources::provider::Provider;
 
-use crate::embedder;
 use crate::master_key;
 use crate::settings::{self, Demo, SettingSource, Settings, SettingsFault, StorageType};
+use crate::{embedder, semantic_store};
 
 /// The printable result; `valid` determines the exit status.
 #[derive(Debug)]
@@ -51,7 +51,7 @@ pub fn listing(faults: &[SettingsFault]) -> String {
 pub fn ineffective(settings: &Settings) -> Vec<SettingsFault> {
     let enabled = settings.providers.iter().map(|(provider, _)| provider).filter(|provider| provider.enabled);
     let faults = settings.without_effect().into_iter().chain(enabled.filter_map(incomplete));
-    faults.chain(embedder::missing(settings)).collect()
+    faults.chain(embedder::missing(settings)).chain(semantic_store::missing(settings)).collect()
 }
 
 /// A fault if a provider lacks a value that its type requires.
@@ -205,6 +205,33 @@ mod tests {
         let wrong = run_with(&[("SEMANTIC_CACHE_THRESHOLD", "0"), ("SEMANTIC_CACHE_MODE", "on")], "");
         assert!(!wrong.valid && wrong.text.contains("shadow or serve"), "{}", wrong.text);
         assert!(wrong.text.contains("must be above 0"), "{}", wrong.text);
+    }
+
+    #[test]
+    fn a_store_of_the_semantic_cache_without_its_settings_is_a_fault() {
+        let on = [
+            ("SEMANTIC_CACHE_ENABLED", "true"),
+            ("SEMANTIC_CACHE_EMBEDDER", "openai/text-embedding-3-small"),
+        ];
+        let with = |more: &[(&'static str, &'static str)]| run_with(&[&on, more].concat(), "");
+        let pgvector = ("SEMANTIC_CACHE_STORE", "pgvector");
+        let report = with(&[pgvector]);
+        assert!(!report.valid && report.text.contains("STORAGE_TYPE"), "{}", report.text);
+        let postgres = [pgvector, ("STORAGE_TYPE", "postgres"), ("POSTGRES_URL", "postgres://u@h/d")];
+        assert!(with(&postgres).valid);
+        let qdrant = ("SEMANTIC_CACHE_STORE", "qdrant");
+        let report = with(&[qdrant]);
+        assert!(!report.valid && report.text.contains("SEMANTIC_CACHE_QDRANT_URL"), "{}", report.text);
+        assert!(with(&[qdrant, ("SEMANTIC_CACHE_QDRANT_URL", "http://127.0.0.1:6333")]).valid);
+        for (name, value, reason) in [
+            ("SEMANTIC_CACHE_STORE", "redis", "embedded, pgvector or qdrant"),
+            ("SEMANTIC_CACHE_QDRANT_URL", "127.0.0.1", "http://"),
+            ("SEMANTIC_CACHE_QDRANT_COLLECTION", "a/b", "letters"),
+            ("SEMANTIC_CACHE_EMBEDDING_TIMEOUT", "0", "longer than 0"),
+        ] {
+            let report = with(&[(name, value)]);
+            assert!(!report.valid && report.text.contains(reason), "{name}: {}", report.text);
+        }
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use pipeline::policy;
 
-use super::value::Value;
+use super::value::{Value, Verdict, require};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheScope(pub policy::CacheScope);
@@ -34,6 +34,34 @@ impl Value for SemanticMode {
             _ => return None,
         }))
     }
+}
+
+/// The store of the semantic cache.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SemanticStore {
+    #[default]
+    Embedded,
+    Pgvector,
+    Qdrant,
+}
+
+impl Value for SemanticStore {
+    const KIND: &'static str = "embedded, pgvector or qdrant";
+
+    fn parse(text: &str) -> Option<Self> {
+        Some(match text.to_ascii_lowercase().as_str() {
+            "embedded" => Self::Embedded,
+            "pgvector" => Self::Pgvector,
+            "qdrant" => Self::Qdrant,
+            _ => return None,
+        })
+    }
+}
+
+/// Checks the name of a collection of Qdrant, which is a part of a path.
+pub fn collection_name(name: &str) -> Verdict {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    require(!name.is_empty() && name.chars().all(is_allowed), "must be of letters, digits, '_' and '-'")
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

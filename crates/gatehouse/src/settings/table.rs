@@ -8,7 +8,7 @@ use domain::resources::provider::{Provider, ProviderSource};
 use domain::secret::Secret;
 use server::FileResources;
 
-use super::cache::{CacheScope, PromptCacheMode, SemanticMode};
+use super::cache::{CacheScope, PromptCacheMode, SemanticMode, SemanticStore, collection_name};
 use super::declare::declare;
 use super::identity::{OidcProviders, TokenIssuers};
 use super::reader::Reader;
@@ -337,6 +337,22 @@ declare! {
         /// Most answers. Those that were not used for the longest time are removed first.
         max_entries: u32 = "semantic_cache.max_entries", "SEMANTIC_CACHE_MAX_ENTRIES", "10000",
             |count| between(u64::from(*count), 1, 1_000_000, "must be from 1 to 1000000");
+        /// Longest time that a call waits for the embedding of its last text; then it is sent. By default 100ms for local,
+        /// 1s for the model of a provider.
+        embedding_timeout: Option<Duration> = "semantic_cache.embedding_timeout", "SEMANTIC_CACHE_EMBEDDING_TIMEOUT", "",
+            |limit| limit.as_ref().map_or(Ok(()), positive);
+        /// embedded: in the database of the gateway, with an index in memory; pgvector: in PostgreSQL, which is the storage
+        /// of the gateway and searches with its extension pgvector; qdrant: in Qdrant.
+        store: SemanticStore = "semantic_cache.store", "SEMANTIC_CACHE_STORE", "embedded";
+        /// Longest time that a call waits for pgvector or Qdrant; then it is sent.
+        store_timeout: Duration = "semantic_cache.store_timeout", "SEMANTIC_CACHE_STORE_TIMEOUT", "200ms", positive;
+        /// URL of Qdrant's REST API, e.g. http://127.0.0.1:6333.
+        qdrant_url: Option<String> = "semantic_cache.qdrant_url", "SEMANTIC_CACHE_QDRANT_URL", "", http_url;
+        /// API key of Qdrant.
+        qdrant_api_key: Option<Secret> = "semantic_cache.qdrant_api_key", "SEMANTIC_CACHE_QDRANT_API_KEY", "";
+        /// Prefix of the names of collections in Qdrant; the number of dimensions follows it.
+        qdrant_collection: String = "semantic_cache.qdrant_collection", "SEMANTIC_CACHE_QDRANT_COLLECTION", "gatehouse",
+            |name| collection_name(name);
     }
 
     /// Prompt caches of providers.

@@ -253,9 +253,9 @@ choice! {
     FailMode, "open or closed", Open = "open", Closed = "closed"
 }
 
-type Verdict = Result<(), &'static str>;
+pub(super) type Verdict = Result<(), &'static str>;
 
-fn require(holds: bool, otherwise: &'static str) -> Verdict {
+pub(super) fn require(holds: bool, otherwise: &'static str) -> Verdict {
     if holds { Ok(()) } else { Err(otherwise) }
 }
 

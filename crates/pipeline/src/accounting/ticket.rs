@@ -47,6 +47,8 @@ pub struct Ticket {
     pub cache: CacheUse,
     /// Whether a guardrail failed to inspect the answer, which is sent all the same.
     pub is_uninspected: bool,
+    /// Whether the call is the gateway's own and can be left out: it leaves no row if it is refused before it is sent.
+    pub is_optional: bool,
 }
 
 impl Ticket {
@@ -79,6 +81,7 @@ impl Ticket {
             keeping: None,
             cache: CacheUse::default(),
             is_uninspected: false,
+            is_optional: false,
         })
     }
 
@@ -319,6 +322,10 @@ impl Ticket {
 
     /// Ends the call with a fault before any of the answer was sent. It is charged only for lost attempts.
     pub fn refuse(mut self: Box<Self>, fault: Fault) -> Refused {
+        if self.is_optional && !self.receipt.left {
+            self.receipt.edit(|receipt| receipt.unbooked = true);
+            self.audit = AuditTap::off();
+        }
         self.fail(&fault);
         let tokens = self.receipt.usage.get_or_insert_default().tokens;
         self.holds.consumed(&tokens);

@@ -1,6 +1,6 @@
 //! The vectors of texts, from the embedder of the semantic cache.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,8 +18,8 @@ use crate::gateway::{EmbeddingsCall, Gateway};
 use crate::services::embedder::{Embedder, TextEncoder, estimated_word_pieces};
 use crate::services::semantic_cache::SemanticCache;
 
-/// The longest time that a call waits for its vector.
-const LIMIT: Duration = Duration::from_secs(2);
+/// The time for vectors that no call waits for.
+pub const BACKGROUND_LIMIT: Duration = Duration::from_secs(10);
 const ENDPOINT: &str = "/v1/embeddings";
 const USER_PATH: HeaderName = HeaderName::from_static("x-gateway-user-path");
 const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
@@ -52,33 +52,50 @@ impl Caller {
     }
 }
 
-/// The vectors of texts. Texts with more word pieces than `most` are refused.
+/// Texts to embed.
+pub struct EmbeddedTexts {
+    pub texts: Vec<String>,
+    /// The most word pieces of a text; longer ones are refused.
+    pub most: Option<usize>,
+    /// The longest time for it.
+    pub limit: Duration,
+    /// The place for the first vector, also if a local embedder makes it after that time.
+    pub first: Arc<OnceLock<Vector>>,
+}
+
+/// The vectors of texts.
 pub async fn embed(
     gateway: &Arc<Gateway>,
     cache: &Arc<SemanticCache>,
     caller: &Caller,
-    texts: Vec<String>,
-    most: Option<usize>,
+    EmbeddedTexts { texts, most, limit, first }: EmbeddedTexts,
 ) -> Result<Vec<Vector>, MissReason> {
     let embedding = async {
         match &cache.embedder {
             Embedder::Local(encoder) => {
                 let encoder = encoder.clone();
-                blocking(gateway, cache, move || embed_here(&*encoder, &texts, most)).await?
+                let work = move || {
+                    let vectors = embed_here(&*encoder, &texts, most);
+                    if let Some(vector) = vectors.as_ref().ok().and_then(|vectors| vectors.first()) {
+                        let _ = first.set(vector.clone());
+                    }
+                    vectors
+                };
+                blocking(gateway, cache, work).await?
             }
             Embedder::Provider(selector) => {
                 let is_long = |text: &String| most.is_some_and(|most| estimated_word_pieces(text) > most);
                 if texts.iter().any(is_long) {
                     return Err(EmbeddingError::TooLong);
                 }
-                ask(gateway, caller, selector, &texts).await
+                ask(gateway, caller, selector, &texts, limit).await
             }
             Embedder::Missing(requirement) => Err(EmbeddingError::Failed(requirement.clone())),
         }
     };
-    let embedded = match tokio::time::timeout(LIMIT, embedding).await {
+    let embedded = match tokio::time::timeout(limit, embedding).await {
         Ok(embedded) => embedded,
-        Err(_) => Err(EmbeddingError::Failed(format!("no vector within {} s", LIMIT.as_secs()))),
+        Err(_) => return Err(MissReason::EmbeddingTimeout),
     };
     match embedded {
         Ok(vectors) => {
@@ -97,15 +114,23 @@ pub async fn embed(
     }
 }
 
-/// The vector of the last text of a call.
+/// The vector of the last text of a call; it is kept in `kept`.
 pub async fn embed_prompt(
     gateway: &Arc<Gateway>,
     cache: &Arc<SemanticCache>,
     caller: &Caller,
     text: &str,
+    (kept, limit): (&Arc<OnceLock<Vector>>, Duration),
 ) -> Result<Vector, MissReason> {
-    let vectors = embed(gateway, cache, caller, vec![text.to_owned()], Some(MAX_WORD_PIECES)).await?;
-    vectors.into_iter().next().ok_or(MissReason::EmbedderFailed)
+    let texts = EmbeddedTexts {
+        texts: vec![text.to_owned()],
+        most: Some(MAX_WORD_PIECES),
+        limit,
+        first: kept.clone(),
+    };
+    let vectors = embed(gateway, cache, caller, texts).await?;
+    let vector = vectors.into_iter().next().ok_or(MissReason::EmbedderFailed)?;
+    Ok(kept.get_or_init(|| vector).clone())
 }
 
 enum EmbeddingError {
@@ -160,6 +185,7 @@ async fn ask(
     caller: &Caller,
     selector: &str,
     texts: &[String],
+    timeout: Duration,
 ) -> Result<Vec<Vector>, EmbeddingError> {
     let body = serde_json::json!({"model": selector, "input": texts, "encoding_format": "float"});
     let call = EmbeddingsCall {
@@ -168,7 +194,7 @@ async fn ask(
         endpoint: ENDPOINT,
         surface: Surface::Embeddings,
         body: Bytes::from(body.to_string()),
-        timeout: LIMIT,
+        timeout,
     };
     let answer = (gateway.send_embeddings)(gateway.clone(), call).await;
     let answer = answer.map_err(|fault| match fault.kind {

@@ -8,7 +8,7 @@ use domain::resources::workflow::Workflow;
 
 use super::layers::Layers;
 use super::request::{self, CacheRequest, Eligibility};
-use super::semantic::{self, SemanticCall};
+use super::semantic::SemanticCall;
 use super::{form, key};
 use crate::call::arrival::Arrival;
 use crate::call::cache_use::{CacheStatus, MissReason, SemanticDetails, ShadowReason};
@@ -32,13 +32,6 @@ pub struct CachePreview {
     /// Present if similar calls are searched.
     pub semantic: Option<SemanticDetails>,
     pub guardrails_hash: String,
-}
-
-impl CachePreview {
-    /// Whether an answer is found and compared with a new one.
-    pub fn is_recheck(&self) -> bool {
-        self.semantic.as_ref().is_some_and(|semantic| semantic.shadow == Some(ShadowReason::Recheck))
-    }
 }
 
 /// Looks a call up without effects; `None` if the cache is off. A call that would wait for one in flight counts as a
@@ -78,7 +71,7 @@ pub async fn preview(
     }
     (preview.status, preview.miss_reason) = identical(key, &request, call, context);
     if let Some(semantic) = semantic.filter(|semantic| !preview.status.is_hit() && semantic.is_local()) {
-        similar(&semantic, arrival.request_id.number(), call, context, &mut preview).await;
+        similar(&semantic, call, context, &mut preview).await;
     }
     Ok(Some(preview))
 }
@@ -105,7 +98,6 @@ fn identical(
 /// Adds the verdict on similar calls.
 async fn similar(
     semantic: &Arc<SemanticCall>,
-    draw: u64,
     call: &Call,
     context: &CallContext,
     preview: &mut CachePreview,
@@ -121,12 +113,8 @@ async fn similar(
         SemanticOutcome::BelowThreshold => preview.miss_reason = Some(MissReason::BelowThreshold),
         SemanticOutcome::PromptChanged => preview.miss_reason = Some(MissReason::PromptChanged),
         SemanticOutcome::Hit(entry) if form::is_available(&entry.cached, call, context) => {
-            let policy = context.gateway().policy.cache.semantic;
-            match policy.mode {
+            match context.gateway().policy.cache.semantic.mode {
                 SemanticMode::Shadow => details.shadow = Some(ShadowReason::Shadow),
-                SemanticMode::Serve if semantic::is_sampled(draw, policy.recheck) => {
-                    details.shadow = Some(ShadowReason::Recheck);
-                }
                 SemanticMode::Serve => {
                     (preview.status, preview.miss_reason) = (CacheStatus::HitSemantic, None);
                 }

@@ -1,11 +1,12 @@
 //! The search for the answer to a similar call, and the comparison of such answers with new ones.
 
 use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use domain::call::{Format, Surface};
 
 use super::conversion;
-use super::embedding::{self, Caller, Vector};
+use super::embedding::{self, BACKGROUND_LIMIT, Caller, EmbeddedTexts, Vector};
 use super::key::{SemanticKeys, hex};
 use super::request::CacheRequest;
 use super::semantic_request::SemanticRequest;
@@ -14,10 +15,11 @@ use crate::call::cache_use::{MissReason, SemanticDetails};
 use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::gateway::Gateway;
-use crate::policy::SemanticMode;
 use crate::services::embedder::Embedder;
 use crate::services::response_cache::CachedAnswer;
-use crate::services::semantic_cache::{SemanticCache, SemanticEntry, SemanticMatch, SemanticQuery, cosine};
+use crate::services::semantic_cache::{
+    SemanticCache, SemanticEntry, SemanticMatch, SemanticQuery, StoreFailure, cosine,
+};
 
 /// The lowest similarity of two answers that agree.
 const AGREEMENT: f64 = 0.8;
@@ -28,12 +30,12 @@ const COMPARED_CHARS: usize = 2000;
 pub struct SemanticCall {
     pub request: SemanticRequest,
     pub keys: SemanticKeys,
-    cache: Arc<SemanticCache>,
+    pub cache: Arc<SemanticCache>,
     caller: Caller,
     user_path: String,
     generation: u64,
     /// The vector of the text, once it is known: it is computed at most once.
-    vector: OnceLock<Vector>,
+    vector: Arc<OnceLock<Vector>>,
     /// The answer that was found and not served.
     withheld: OnceLock<Withheld>,
     /// Set if an answer was found in shadow mode.
@@ -63,7 +65,7 @@ impl SemanticCall {
             request: compared,
             generation: cache.generation(),
             cache,
-            vector: OnceLock::new(),
+            vector: Arc::default(),
             withheld: OnceLock::new(),
             shadow_hit: OnceLock::new(),
         }))
@@ -88,37 +90,43 @@ impl SemanticCall {
 
     /// Searches the answer to a similar call.
     pub async fn search(self: &Arc<Self>, gateway: &Arc<Gateway>) -> Result<SemanticMatch, MissReason> {
-        let vector = self.vector(gateway).await?;
-        let (call, now) = (self.clone(), gateway.clock.tick());
-        let search = move || {
-            let query = SemanticQuery {
-                partition: &call.keys.partition,
-                prompt: &call.request.text,
-                vector: &vector,
-                threshold: call.request.bounds.threshold,
-                prompt_similarity: call.request.bounds.prompt_similarity,
-            };
-            call.cache.search(&query, now)
-        };
+        let vector = self.vector(gateway, gateway.policy.cache.semantic.embedding_timeout).await?;
+        let times = (gateway.clock.tick(), gateway.clock.now());
+        if self.cache.is_remote() {
+            let found = self.cache.search_remote(&self.query(&vector), times).await;
+            return found.map_err(|failure| match failure {
+                StoreFailure::Failed => MissReason::StoreFailed,
+                StoreFailure::Timeout => MissReason::StoreTimeout,
+            });
+        }
+        let call = self.clone();
+        let search = move || call.cache.search(&call.query(&vector), times.0);
         embedding::on_index(gateway, search).await.ok_or(MissReason::EmbedderFailed)
     }
 
-    async fn vector(&self, gateway: &Arc<Gateway>) -> Result<Vector, MissReason> {
+    fn query<'a>(&'a self, vector: &'a [f32]) -> SemanticQuery<'a> {
+        SemanticQuery {
+            partition: &self.keys.partition,
+            prompt: &self.request.text,
+            vector,
+            threshold: self.request.bounds.threshold,
+            prompt_similarity: self.request.bounds.prompt_similarity,
+        }
+    }
+
+    async fn vector(&self, gateway: &Arc<Gateway>, limit: Duration) -> Result<Vector, MissReason> {
         if let Some(vector) = self.vector.get() {
             return Ok(vector.clone());
         }
-        let vector = embedding::embed_prompt(gateway, &self.cache, &self.caller, &self.request.text).await?;
-        Ok(self.vector.get_or_init(|| vector).clone())
+        let kept = (&self.vector, limit);
+        embedding::embed_prompt(gateway, &self.cache, &self.caller, &self.request.text, kept).await
     }
 
-    /// Records an answer that is found and not served: it is compared with the new answer to the call. In shadow mode all
-    /// are, unless that costs a call of the embedder.
-    pub fn withhold(&self, entry: Arc<SemanticEntry>, score: f64, gateway: &Gateway, is_sampled: bool) {
-        let is_shadow = gateway.policy.cache.semantic.mode == SemanticMode::Shadow;
-        if is_shadow {
-            let _ = self.shadow_hit.set(());
-        }
-        if is_sampled || (is_shadow && self.is_local()) {
+    /// Records an answer that is found and not served, in the mode shadow. It is compared with the new answer to the call,
+    /// unless that costs a call of the embedder and the call is not sampled.
+    pub fn withhold(&self, entry: Arc<SemanticEntry>, score: f64, is_sampled: bool) {
+        let _ = self.shadow_hit.set(());
+        if is_sampled || self.is_local() {
             let _ = self.withheld.set(Withheld { entry, score });
         }
     }
@@ -139,24 +147,45 @@ impl SemanticCall {
     }
 
     async fn settle(self: Arc<Self>, gateway: &Arc<Gateway>, cached: CachedAnswer, format: Format) {
-        if let Some(Withheld { entry, score }) = self.withheld.get() {
-            let agrees = self.agree(gateway, &entry.cached, &cached, format).await;
-            let (Some(agrees), times) = (agrees, (gateway.clock.tick(), gateway.clock.now())) else { return };
-            self.cache.checks().count_recheck(times.1, &self.user_path, agrees);
-            gateway.metrics.rechecked(agrees);
-            if agrees {
-                return;
-            }
-            tracing::info!(score, user_path = self.user_path, "semantic cache hit was wrong");
-            self.cache.raise_min_score(entry, *score, times);
+        if let Some(Withheld { entry, score }) = self.withheld.get()
+            && self.compare(gateway, (entry, *score), &cached, format).await != Some(false)
+        {
+            return;
         }
-        let Ok(vector) = self.vector(gateway).await else { return };
+        let Ok(vector) = self.vector(gateway, BACKGROUND_LIMIT).await else { return };
         let times = (gateway.clock.tick(), gateway.clock.now());
+        let (partition, generation) = (self.keys.partition, self.generation);
+        if self.cache.is_remote() {
+            let text = &self.request.text;
+            return self.cache.insert_remote(partition, text, &vector, cached, generation, times).await;
+        }
         embedding::on_index(gateway, move || {
-            let (request, keys) = (&self.request, &self.keys);
-            self.cache.insert(keys.partition, &request.text, &vector, cached, self.generation, times);
+            self.cache.insert(partition, &self.request.text, &vector, cached, generation, times);
         })
         .await;
+    }
+
+    /// Compares the answer of an entry with a new one, and counts it. If they do not agree, the entry needs a higher score
+    /// from then on. `None` if they cannot be compared.
+    pub async fn compare(
+        &self,
+        gateway: &Arc<Gateway>,
+        (entry, score): (&SemanticEntry, f64),
+        new: &CachedAnswer,
+        format: Format,
+    ) -> Option<bool> {
+        let agrees = self.agree(gateway, &entry.cached, new, format).await?;
+        let times = (gateway.clock.tick(), gateway.clock.now());
+        self.cache.checks().count_recheck(times.1, &self.user_path, agrees);
+        gateway.metrics.rechecked(agrees);
+        if !agrees {
+            tracing::info!(score, user_path = self.user_path, "semantic cache hit was wrong");
+            match self.cache.is_remote() {
+                true => self.cache.raise_remote(entry, score, times).await,
+                false => self.cache.raise_min_score(entry, score, times),
+            }
+        }
+        Some(agrees)
     }
 
     /// Whether two answers agree; `None` if they cannot be compared.
@@ -177,8 +206,13 @@ impl SemanticCall {
         if one.trim() == other.trim() {
             return Some(true);
         }
-        let vectors =
-            embedding::embed(gateway, &self.cache, &self.caller, vec![one, other], None).await.ok()?;
+        let texts = EmbeddedTexts {
+            texts: vec![one, other],
+            most: None,
+            limit: BACKGROUND_LIMIT,
+            first: Arc::default(),
+        };
+        let vectors = embedding::embed(gateway, &self.cache, &self.caller, texts).await.ok()?;
         let [one, other] = &vectors[..] else { return None };
         Some(cosine(one, other) >= AGREEMENT)
     }

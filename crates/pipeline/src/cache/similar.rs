@@ -5,35 +5,28 @@ use std::sync::Arc;
 use domain::fault::Fault;
 
 use super::semantic::{self, SemanticCall};
-use super::{count, form};
+use super::{count, form, recheck};
 use crate::accounting::ticket::Ticket;
+use crate::call::arrival::Arrival;
 use crate::call::cache_use::{MissReason, ShadowReason};
 use crate::call::receive::Call;
 use crate::policy::SemanticMode;
 use crate::services::response_cache::{CacheLayer, ReplayedAnswer};
 use crate::services::semantic_cache::SemanticOutcome;
 
-/// The answer to a similar call.
-pub enum Similar {
-    None,
-    Served(ReplayedAnswer),
-    /// It is compared with a new answer.
-    Rechecked(ReplayedAnswer),
-}
-
-/// Searches the answer to a similar call.
+/// Searches the answer to a similar call; `None` if there is none that is served.
 pub async fn similar(
     semantic: Option<&Arc<SemanticCall>>,
-    draw: u64,
+    arrival: &Arrival,
     call: &Call,
     ticket: &mut Ticket,
-) -> Result<Similar, Fault> {
-    let Some(semantic) = semantic else { return Ok(Similar::None) };
+) -> Result<Option<ReplayedAnswer>, Fault> {
+    let Some(semantic) = semantic else { return Ok(None) };
     let gateway = ticket.gateway().clone();
     let begun = ticket.context.now();
     let found = semantic.search(&gateway).await;
-    if !semantic.is_local() {
-        // The time of a provider is not that of the gateway.
+    if !semantic.is_local() || semantic.cache.is_remote() {
+        // The time of a provider or of another store is not that of the gateway.
         let waited = ticket.context.now().saturating_sub(begun);
         ticket.receipt.waited(waited);
     }
@@ -41,7 +34,7 @@ pub async fn similar(
         Ok(found) => found,
         Err(reason) => {
             ticket.cache.set_reason(reason);
-            return Ok(Similar::None);
+            return Ok(None);
         }
     };
     if let Some(details) = ticket.cache.semantic_mut() {
@@ -49,35 +42,35 @@ pub async fn similar(
     }
     let entry = match found.outcome {
         SemanticOutcome::Hit(entry) => entry,
-        SemanticOutcome::NoEntry => return Ok(Similar::None),
+        SemanticOutcome::NoEntry => return Ok(None),
         SemanticOutcome::BelowThreshold => {
             ticket.cache.set_reason(MissReason::BelowThreshold);
-            return Ok(Similar::None);
+            return Ok(None);
         }
         SemanticOutcome::PromptChanged => {
             ticket.cache.set_reason(MissReason::PromptChanged);
-            return Ok(Similar::None);
+            return Ok(None);
         }
     };
     let answer = form::replayed(entry.cached.clone(), CacheLayer::Semantic, call, &ticket.context).await?;
-    let Some(answer) = answer else { return Ok(Similar::None) };
-    let policy = gateway.policy.cache.semantic;
-    let is_sampled = semantic::is_sampled(draw, policy.recheck);
-    let shadow = match policy.mode {
-        SemanticMode::Serve if !is_sampled => {
+    let Some(answer) = answer else { return Ok(None) };
+    let (policy, score) = (gateway.policy.cache.semantic, found.score.unwrap_or_default());
+    let is_sampled = semantic::is_sampled(arrival.request_id.number(), policy.recheck);
+    match policy.mode {
+        SemanticMode::Serve => {
+            if is_sampled {
+                recheck::start(semantic, (entry, score), arrival, call, ticket);
+            }
             ticket.cache.hit(CacheLayer::Semantic);
             count(ticket);
-            return Ok(Similar::Served(answer));
+            Ok(Some(answer))
         }
-        SemanticMode::Serve => ShadowReason::Recheck,
-        SemanticMode::Shadow => ShadowReason::Shadow,
-    };
-    if let Some(details) = ticket.cache.semantic_mut() {
-        details.shadow = Some(shadow);
+        SemanticMode::Shadow => {
+            if let Some(details) = ticket.cache.semantic_mut() {
+                details.shadow = Some(ShadowReason::Shadow);
+            }
+            semantic.withhold(entry, score, is_sampled);
+            Ok(None)
+        }
     }
-    semantic.withhold(entry, found.score.unwrap_or_default(), &gateway, is_sampled);
-    Ok(match shadow {
-        ShadowReason::Shadow => Similar::None,
-        ShadowReason::Recheck => Similar::Rechecked(answer),
-    })
 }

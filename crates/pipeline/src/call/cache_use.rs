@@ -58,6 +58,12 @@ pub enum MissReason {
     TooLong,
     /// There is no embedder, or it failed.
     EmbedderFailed,
+    /// The embedder took longer than a call waits for it.
+    EmbeddingTimeout,
+    /// The store of the semantic cache failed.
+    StoreFailed,
+    /// The store of the semantic cache took longer than a call waits for it.
+    StoreTimeout,
 }
 
 /// The decision of the cache.
@@ -96,15 +102,12 @@ pub struct SemanticDetails {
 pub enum ShadowReason {
     /// The mode is `shadow`.
     Shadow,
-    /// The answer is compared with a new one.
-    Recheck,
 }
 
 impl ShadowReason {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Shadow => "hit",
-            Self::Recheck => "recheck",
         }
     }
 }
@@ -145,6 +148,9 @@ impl MissReason {
             Self::PromptChanged => "prompt_changed",
             Self::TooLong => "too_long",
             Self::EmbedderFailed => "embedder_failed",
+            Self::EmbeddingTimeout => "embedding_timeout",
+            Self::StoreFailed => "store_failed",
+            Self::StoreTimeout => "store_timeout",
         }
     }
 }

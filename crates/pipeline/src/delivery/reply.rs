@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode};
 use http_body::{Frame, SizeHint};
 
@@ -27,6 +27,14 @@ impl ReplyBody {
     pub fn whole(pieces: Vec<Bytes>) -> Self {
         let left = pieces.iter().map(|piece| piece.len() as u64).sum();
         Self::Whole { pieces: pieces.into(), left }
+    }
+
+    /// All bytes of a body; `None` for a stream.
+    pub fn joined(self) -> Option<Bytes> {
+        let Self::Whole { pieces, left } = self else { return None };
+        let mut joined = BytesMut::with_capacity(usize::try_from(left).unwrap_or_default());
+        pieces.iter().for_each(|piece| joined.extend_from_slice(piece));
+        Some(joined.freeze())
     }
 }
 

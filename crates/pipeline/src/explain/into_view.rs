@@ -22,7 +22,7 @@ use crate::accounting::reservation::Reservation;
 use crate::budgets::{Clamp, Headroom};
 use crate::cache::CachePreview;
 use crate::call::arrival::Arrival;
-use crate::call::cache_use::{CacheStatus, MissReason, SemanticDetails, ShadowReason};
+use crate::call::cache_use::{MissReason, SemanticDetails, ShadowReason};
 use crate::call::context::CallContext;
 use crate::call::receive::Call;
 use crate::dispatch::{Dialect, DryRun, RequestPreview, TargetOutlook};
@@ -64,14 +64,6 @@ pub fn cache(preview: CachePreview) -> ExplainedCache {
         ttl_seconds: preview.ttl.as_secs(),
         semantic: preview.semantic.map(semantic_cache),
         guardrails_hash: preview.guardrails_hash,
-    }
-}
-
-/// Changes the verdict of a call whose hit is compared with a new answer to that of a hit.
-pub fn serve_recheck(cache: &mut ExplainedCache) {
-    (cache.status, cache.miss_reason) = (CacheStatus::HitSemantic.as_str(), None);
-    if let Some(semantic) = &mut cache.semantic {
-        semantic.shadow = None;
     }
 }
 

@@ -90,8 +90,7 @@ pub struct ExplainedSemanticCache {
     pub score: Option<f64>,
     /// The share of words that it has in common; null if they were not compared.
     pub word_overlap: Option<f64>,
-    /// hit in the mode shadow, recheck if the answer is compared with a new one; null if no answer was found, or it is
-    /// served.
+    /// hit in the mode shadow; null if no answer was found, or it is served.
     pub shadow: Option<&'static str>,
 }
 

@@ -3,15 +3,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use store::Store;
+use store::{Store, StoreError};
 
 use super::Gateway;
 use crate::budgets::alerts;
+use crate::services::semantic_cache::{FollowPosition, SemanticCache};
 use crate::services::webhooks::Webhooks;
 
 const KEY_USES_INTERVAL: Duration = Duration::from_secs(30);
-const SEMANTIC_INTERVAL: Duration = Duration::from_secs(5);
+const SEMANTIC_INTERVAL: Duration = Duration::from_secs(2);
+/// Intervals between two counts of the entries in another store.
+const MAINTAIN_EVERY: u32 = 30;
+/// Steps in which the changes of other processes are read at once.
+const MOST_STEPS: usize = 20;
 const RETRY: Duration = Duration::from_secs(1);
+const LOAD_RETRY: Duration = Duration::from_secs(30);
 
 /// Stores the uses of keys that leave no receipt.
 pub async fn keep_writing_key_uses(gateway: Arc<Gateway>, store: Store) {
@@ -21,37 +27,77 @@ pub async fn keep_writing_key_uses(gateway: Arc<Gateway>, store: Store) {
     }
 }
 
-/// Reads the stored entries of the semantic cache, and then writes the counts of its comparisons. The entries need the
-/// identity of the embedder, so that a local one is loaded here, and not by the first call.
+/// Reads the stored entries of the semantic cache, and then follows the changes of other processes and writes the counts of
+/// its comparisons. The entries need the identity of the embedder, so that a local one is loaded here, and not by the first
+/// call.
 pub async fn keep_semantic_cache(gateway: Arc<Gateway>, store: Store) {
-    load_semantic_cache(&gateway).await;
-    loop {
+    let mut position = load_semantic_cache(&gateway).await;
+    for tick in (0..MAINTAIN_EVERY).cycle() {
+        if let (0, Some(cache)) = (tick, &gateway.semantic_cache) {
+            cache.maintain_remote(gateway.clock.now()).await;
+        }
         tokio::time::sleep(SEMANTIC_INTERVAL).await;
         write_semantic_checks(&gateway, &store).await;
+        if let Some(position) = &mut position {
+            follow_semantic_cache(&gateway, position).await;
+        }
     }
 }
 
-/// Reads the stored entries of the semantic cache.
-pub async fn load_semantic_cache(gateway: &Arc<Gateway>) {
-    let Some(cache) = gateway.semantic_cache.clone() else { return };
+/// Reads the stored entries of the semantic cache. Returns the position from which the changes of other processes are
+/// followed, if there can be any.
+pub async fn load_semantic_cache(gateway: &Arc<Gateway>) -> Option<FollowPosition> {
+    let cache = gateway.semantic_cache.clone()?;
     let loading = cache.clone();
     let identity = gateway.tasks.spawn_blocking(move || loading.embedder.identity()).await;
-    let embedder = match identity {
-        Ok(Ok(embedder)) => embedder,
-        Ok(Err(reason)) => {
+    let embedder = match identity.ok()? {
+        Ok(embedder) => embedder,
+        Err(reason) => {
             // What is missing altogether was reported at the start.
             if cache.embedder.requirement().is_none() {
                 tracing::warn!(reason, "embedder of the semantic cache failed");
                 cache.record_embedding(Some(reason));
             }
-            return;
+            return None;
         }
-        Err(_) => return,
     };
-    match cache.load(&embedder, gateway.clock.tick(), gateway.clock.now()).await {
-        Ok(0) => {}
-        Ok(entries) => tracing::info!(entries, embedder, "entries of the semantic cache loaded"),
-        Err(error) => tracing::warn!(%error, "entries of the semantic cache could not be loaded"),
+    loop {
+        match load_entries(gateway, &cache, &embedder).await {
+            Ok(position) => return position,
+            Err(error) => {
+                tracing::warn!(%error, "entries of the semantic cache could not be loaded; retrying")
+            }
+        }
+        tokio::time::sleep(LOAD_RETRY).await;
+    }
+}
+
+async fn load_entries(
+    gateway: &Gateway,
+    cache: &SemanticCache,
+    embedder: &str,
+) -> Result<Option<FollowPosition>, StoreError> {
+    // Before the entries are read, so that no change is missed.
+    let position = cache.follow_position(embedder, gateway.clock.tick()).await?;
+    let entries = cache.load(embedder, gateway.clock.tick(), gateway.clock.now()).await?;
+    if entries > 0 {
+        tracing::info!(entries, embedder, "entries of the semantic cache loaded");
+    }
+    Ok(position)
+}
+
+/// Applies the changes of other processes to the semantic cache.
+pub async fn follow_semantic_cache(gateway: &Gateway, position: &mut FollowPosition) {
+    let Some(cache) = &gateway.semantic_cache else { return };
+    for _ in 0..MOST_STEPS {
+        match cache.follow(position, (gateway.clock.tick(), gateway.clock.now())).await {
+            Ok(true) => tokio::task::yield_now().await,
+            Ok(false) => return,
+            Err(error) => {
+                tracing::warn!(%error, "changes of the semantic cache could not be read; retrying");
+                return;
+            }
+        }
     }
 }
 

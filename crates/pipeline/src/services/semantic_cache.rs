@@ -1,7 +1,10 @@
-//! The semantic cache: answers by the meaning of the last text of a request, in memory and in storage.
+//! The semantic cache: answers by the meaning of the last text of a request, in memory and in storage, or in a vector store.
 
 mod checks;
 mod decision;
+mod follow;
+mod qdrant;
+mod remote;
 mod stored_entry;
 #[cfg(test)]
 mod tests;
@@ -27,6 +30,10 @@ use super::response_cache::{CacheKey, CachedAnswer, PurgeFilter};
 use checks::Checks;
 use decision::Candidate;
 pub use decision::{SemanticMatch, SemanticOutcome, SemanticQuery};
+pub use follow::FollowPosition;
+pub use qdrant::{Qdrant, QdrantConfig};
+pub use remote::StoreFailure;
+use remote::{RemoteEntries, RemoteStore};
 
 /// Entries that a search compares by their words, beginning with the most similar one.
 const CANDIDATES: usize = 8;
@@ -39,12 +46,28 @@ const MOST_SLOTS: usize = 4;
 /// How far the lowest score of an entry is raised above the score at which it was wrong. Above 1, only the same text is a
 /// hit.
 const RAISE: f32 = 0.01;
+/// Most hits that are asked again at the same time; further ones are not.
+const MOST_RECHECKS: usize = 4;
 
 /// Bounds of the cache.
 #[derive(Clone, Copy, Debug)]
 pub struct SemanticLimits {
     pub max_entries: usize,
     pub max_bytes: u64,
+    /// The longest time that a call waits for another store.
+    pub store_timeout: Duration,
+}
+
+/// The place where entries are kept.
+pub enum EntryStorage {
+    /// In memory alone: they end with the process.
+    Memory,
+    /// In memory, which is searched, and in storage.
+    Embedded(SemanticEntries),
+    /// In PostgreSQL, which is searched with pgvector.
+    Pgvector(SemanticEntries),
+    /// In Qdrant, which is searched.
+    Qdrant(Qdrant),
 }
 
 /// An answer, and the text that it belongs to.
@@ -65,10 +88,14 @@ pub struct SemanticCache {
     pub embedder: Embedder,
     /// Slots for computing embeddings.
     pub slots: Arc<Semaphore>,
+    /// Slots for hits that are asked again.
+    pub recheck_slots: Arc<Semaphore>,
     entries: moka::sync::Cache<EntryId, Arc<SemanticEntry>>,
     /// Locked after `entries`, and never while they are changed: their removal listener locks it.
     index: Arc<RwLock<VectorIndex>>,
     storage: Option<SemanticEntries>,
+    /// Set if another store is searched; memory has no entries then.
+    remote: Option<RemoteStore>,
     /// Number of purges.
     generation: AtomicU64,
     checks: Checks,
@@ -77,8 +104,14 @@ pub struct SemanticCache {
 }
 
 impl SemanticCache {
-    pub fn new(limits: SemanticLimits, embedder: Embedder, storage: Option<SemanticEntries>) -> Self {
-        let SemanticLimits { max_entries, max_bytes } = limits;
+    pub fn new(limits: SemanticLimits, embedder: Embedder, storage: EntryStorage) -> Self {
+        let SemanticLimits { max_entries, max_bytes, store_timeout } = limits;
+        let (storage, remote) = match storage {
+            EntryStorage::Memory => (None, None),
+            EntryStorage::Embedded(entries) => (Some(entries), None),
+            EntryStorage::Pgvector(entries) => (None, Some(RemoteEntries::Pgvector(entries))),
+            EntryStorage::Qdrant(qdrant) => (None, Some(RemoteEntries::Qdrant(qdrant))),
+        };
         // The other bound is that of `entries`, whose evictions the index follows.
         let of_index = IndexLimits { max_entries: usize::MAX, max_bytes: usize::MAX };
         let index = Arc::new(RwLock::new(VectorIndex::new(of_index)));
@@ -86,6 +119,8 @@ impl SemanticCache {
         Self {
             embedder,
             slots: Arc::new(Semaphore::new((cores / 2).clamp(1, MOST_SLOTS))),
+            recheck_slots: Arc::new(Semaphore::new(MOST_RECHECKS)),
+            remote: remote.map(|entries| RemoteStore::new(entries, max_entries, store_timeout)),
             entries: entries(max_entries, max_bytes, index.clone(), storage.clone()),
             index,
             storage,
@@ -226,15 +261,22 @@ impl SemanticCache {
         found.len() as u64
     }
 
-    /// Removes entries from storage.
-    pub async fn purge_stored(&self, filter: &PurgeFilter) -> Result<(), StoreError> {
-        let Some(storage) = &self.storage else { return Ok(()) };
+    /// Removes entries from storage. Returns the number of those that were not in memory, as far as it is known.
+    pub async fn purge_stored(&self, filter: &PurgeFilter) -> Result<u64, StoreError> {
+        if let Some(remote) = &self.remote {
+            return remote.purge(filter).await;
+        }
+        let Some(storage) = &self.storage else { return Ok(0) };
         let path = filter.user_path.as_ref().map(|path| path.as_str());
-        storage.purge(path, filter.model.as_deref()).await.map(drop)
+        storage.purge(path, filter.model.as_deref()).await?;
+        Ok(0)
     }
 
-    /// The number of entries, after pending removals.
+    /// The number of entries, after pending removals; in another store, when it was last asked.
     pub fn len(&self) -> u64 {
+        if let Some(remote) = &self.remote {
+            return remote.len();
+        }
         self.entries.run_pending_tasks();
         self.entries.entry_count()
     }

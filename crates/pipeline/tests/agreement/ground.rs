@@ -11,6 +11,7 @@ use egress::{Destination, Egress, EgressConfig, Trust};
 use pipeline::gateway::Gateway;
 use pipeline::policy::Policy;
 use pipeline::services::embedder::{Embedder, TextEncoder};
+use pipeline::services::semantic_cache::EntryStorage;
 use pipeline::snapshot::Snapshot;
 use store::{Backend, Idempotency, Journal, JournalConfig, Responses, Store, StoreConfig};
 use tempfile::TempDir;
@@ -82,7 +83,9 @@ impl Ground {
     pub fn gateway(&self, policy: Policy) -> Arc<Gateway> {
         Arc::new(Gateway {
             response_cache: policy.cache.open(),
-            semantic_cache: policy.cache.open_semantic(Embedder::Local(Arc::new(WordEncoder)), None),
+            semantic_cache: policy
+                .cache
+                .open_semantic(Embedder::Local(Arc::new(WordEncoder)), EntryStorage::Memory),
             send_embeddings: pipeline::embeddings_call::send,
             admin_trust: Trust::Operator,
             egress: self.egress.clone(),

@@ -278,7 +278,9 @@ fn policy(luck: &mut Luck, selectors: &[String]) -> Policy {
             semantic: SemanticPolicy {
                 enabled: luck.percent(50),
                 mode: if luck.percent(70) { SemanticMode::Serve } else { SemanticMode::Shadow },
-                recheck: 0.2,
+                // Re-checks would send calls of their own while others are compared.
+                recheck: 0.0,
+                embedding_timeout: Duration::from_secs(10),
                 ..SemanticPolicy::default()
             },
             ..CachePolicy::default()

@@ -32,6 +32,7 @@ use pipeline::policy::Policy;
 use pipeline::refresh::{ConfiguredDocument, Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
 use pipeline::services::embedder::Embedder;
+use pipeline::services::semantic_cache::{EntryStorage, Qdrant, QdrantConfig};
 use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvents};
 use pipeline::snapshot::Snapshot;
 use serde_json::{Value, json};
@@ -79,6 +80,8 @@ pub struct TestSettings {
     pub documents: Vec<ConfiguredDocument>,
     /// The embedder of the semantic cache, if that is on.
     pub embedder: Embedder,
+    /// The address of Qdrant, if that is the store of the semantic cache.
+    pub qdrant: Option<QdrantConfig>,
     /// The receiver of webhooks.
     pub webhooks: Option<ConfiguredReceiver>,
     pub token_issuers: Vec<TokenIssuer>,
@@ -105,6 +108,7 @@ impl Default for TestSettings {
             budgets: "",
             documents: Vec::new(),
             embedder: Embedder::Local(Arc::new(WordEncoder)),
+            qdrant: None,
             webhooks: None,
             token_issuers: Vec::new(),
         }
@@ -183,17 +187,20 @@ impl TestApp {
         let store = Store::open(config, clock.clone()).await.unwrap();
         let journal = Journal::open(journal_config(&directory), clock.clone(), entropy.clone()).unwrap();
         let tasks = TaskTracker::new();
+        let egress = Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap();
+        let entry_storage = match settings.qdrant {
+            Some(config) => EntryStorage::Qdrant(Qdrant::new(egress.clone(), config).unwrap()),
+            None => EntryStorage::Embedded(store.semantic_entries().clone()),
+        };
         let gateway = Arc::new(Gateway {
             response_cache: policy.cache.open(),
-            semantic_cache: policy
-                .cache
-                .open_semantic(settings.embedder.clone(), Some(store.semantic_entries().clone())),
+            semantic_cache: policy.cache.open_semantic(settings.embedder.clone(), entry_storage),
             send_embeddings: pipeline::embeddings_call::send,
             admin_trust: Trust::Admin {
                 allow_private: settings.allow_private,
                 loopback_listener: settings.loopback_listener,
             },
-            egress: Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap(),
+            egress,
             clock,
             entropy,
             tasks,

@@ -47,3 +47,16 @@ fn a_rate_needs_comparisons() {
     assert_eq!(checks(5, 0, 0).false_hit_rate(), None);
     assert_eq!(checks(5, 4, 1).false_hit_rate(), Some(0.25));
 }
+
+#[test]
+fn the_interval_of_a_rate_narrows_with_comparisons() {
+    assert_eq!(checks(5, 0, 0).false_hit_interval(), None);
+    // Values of published tables.
+    for (rechecks, disagreements, low, high) in
+        [(10, 0, 0.0, 0.2775), (10, 1, 0.0179, 0.4042), (100, 5, 0.0215, 0.1118), (10, 10, 0.7225, 1.0)]
+    {
+        let (found_low, found_high) = checks(0, rechecks, disagreements).false_hit_interval().unwrap();
+        assert!((found_low - low).abs() < 1e-4, "{disagreements} of {rechecks}: {found_low}");
+        assert!((found_high - high).abs() < 1e-4, "{disagreements} of {rechecks}: {found_high}");
+    }
+}

@@ -3,50 +3,84 @@
 use bytes::Bytes;
 use domain::clock::Timestamp;
 
+use super::changes::{self, SemanticChange};
+use super::vectors::Vectors;
 use super::{Record, SemanticCursor, SemanticRow};
 use crate::StoreError;
-use crate::database::{Database, Row, Value};
+use crate::database::{Database, Row, Value, Writing, sql};
 use crate::idempotency::KeptAnswer;
 use crate::write_behind::Aged;
 
+const COLUMNS: &str = "id, partition_key, embedder, user_path, model, min_score, expires_at, vector, facts, head, \
+     prompt, body";
+
 /// Writes a batch in one transaction.
-pub async fn write(database: &Database, batch: &[Aged<Record>]) -> Result<(), StoreError> {
-    const PUT: &str = "INSERT INTO semantic_entries (id, partition_key, embedder, user_path, model, min_score, \
-         expires_at, vector, facts, head, prompt, body) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) \
-         ON CONFLICT (id) DO UPDATE SET partition_key = excluded.partition_key, embedder = excluded.embedder, \
-         user_path = excluded.user_path, model = excluded.model, min_score = excluded.min_score, \
-         expires_at = excluded.expires_at, vector = excluded.vector, facts = excluded.facts, head = excluded.head, \
-         prompt = excluded.prompt, body = excluded.body";
-    const REMOVE: &str = "DELETE FROM semantic_entries WHERE id = $1";
+pub async fn write(
+    database: &Database,
+    vectors: Option<&Vectors>,
+    (at, origin): (Timestamp, &str),
+    batch: &[Aged<Record>],
+) -> Result<(), StoreError> {
+    if let (Some(vectors), Some(row)) = (vectors, batch.iter().find_map(|(_, record)| record.row.as_ref())) {
+        vectors.index(database, row.vector.len()).await?;
+    }
     database
         .limited(async {
             let mut open = database.begin().await?;
-            for (_, record) in batch {
-                let Record { id, row } = &**record;
-                let Some(row) = row else {
-                    open.execute(REMOVE, &[id.into()]).await?;
-                    continue;
-                };
-                let values = [
-                    Value::from(id),
-                    (&row.partition).into(),
-                    (&row.embedder).into(),
-                    (&row.user_path).into(),
-                    (&row.model).into(),
-                    row.min_score.into(),
-                    row.expires_at.micros().into(),
-                    (&*row.vector).into(),
-                    (&row.facts).into(),
-                    (&row.answer.head).into(),
-                    row.prompt.as_bytes().into(),
-                    (&*row.answer.body).into(),
-                ];
-                open.execute(PUT, &values).await?;
+            let last = changes::take_numbers(&mut open, batch.len() as i64).await?;
+            let first = last - batch.len() as i64 + 1;
+            for (seq, (_, record)) in (first..).zip(batch) {
+                match &record.row {
+                    Some(row) => put(&mut open, row, seq, origin).await?,
+                    None => remove(&mut open, &record.id, seq, (at, origin)).await?,
+                }
+                if let (Some(vectors), Some(row)) = (vectors, &record.row) {
+                    vectors.put(&mut open, row).await?;
+                }
             }
             open.commit().await
         })
         .await
+}
+
+async fn put(open: &mut Writing, row: &SemanticRow, seq: i64, origin: &str) -> Result<(), StoreError> {
+    const PUT: &str = "INSERT INTO semantic_entries (id, partition_key, embedder, user_path, model, min_score, \
+         expires_at, vector, facts, head, prompt, body, seq, origin) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+         ON CONFLICT (id) DO UPDATE SET partition_key = excluded.partition_key, embedder = excluded.embedder, \
+         user_path = excluded.user_path, model = excluded.model, min_score = excluded.min_score, \
+         expires_at = excluded.expires_at, vector = excluded.vector, facts = excluded.facts, head = excluded.head, \
+         prompt = excluded.prompt, body = excluded.body, seq = excluded.seq, origin = excluded.origin";
+    let values = [
+        Value::from(&row.id),
+        (&row.partition).into(),
+        (&row.embedder).into(),
+        (&row.user_path).into(),
+        (&row.model).into(),
+        row.min_score.into(),
+        row.expires_at.micros().into(),
+        (&*row.vector).into(),
+        (&row.facts).into(),
+        (&row.answer.head).into(),
+        row.prompt.as_bytes().into(),
+        (&*row.answer.body).into(),
+        seq.into(),
+        origin.into(),
+    ];
+    open.execute(PUT, &values).await.map(drop)
+}
+
+/// Removes an entry, and records it unless there was none.
+async fn remove(
+    open: &mut Writing,
+    id: &str,
+    seq: i64,
+    recorded: (Timestamp, &str),
+) -> Result<(), StoreError> {
+    if open.execute("DELETE FROM semantic_entries WHERE id = $1", &[id.into()]).await? == 0 {
+        return Ok(());
+    }
+    changes::record_removal(open, seq, recorded, &SemanticChange::Removed(id.to_owned())).await
 }
 
 /// A page of the entries of an embedder that have not expired, those that last longest first.
@@ -57,17 +91,44 @@ pub async fn page(
     after: Option<&SemanticCursor>,
     limit: i64,
 ) -> Result<Vec<SemanticRow>, StoreError> {
-    const PAGE: &str = "SELECT id, partition_key, embedder, user_path, model, min_score, expires_at, vector, facts, \
-         head, prompt, body FROM semantic_entries WHERE embedder = $1 AND expires_at > $2 \
-         AND (expires_at < $3 OR (expires_at = $3 AND id > $4)) ORDER BY expires_at DESC, id LIMIT $5";
+    let text = format!(
+        "SELECT {COLUMNS} FROM semantic_entries WHERE embedder = $1 AND expires_at > $2 \
+         AND (expires_at < $3 OR (expires_at = $3 AND id > $4)) ORDER BY expires_at DESC, id LIMIT $5"
+    );
     let (expires_at, id) = after.map_or((i64::MAX, ""), |after| (after.expires_at.micros(), &*after.id));
     let values = [Value::from(embedder), now.micros().into(), expires_at.into(), id.into(), limit.into()];
-    database.fetch(PAGE, &values).await?.iter().map(read).collect()
+    database.fetch(sql(text), &values).await?.iter().map(read).collect()
+}
+
+/// The entries that other processes have written, with their numbers.
+pub async fn changed(
+    database: &Database,
+    embedder: &str,
+    origin: &str,
+    (after, last): (i64, i64),
+    limit: i64,
+) -> Result<Vec<(i64, SemanticRow)>, StoreError> {
+    let text = format!(
+        "SELECT {COLUMNS}, seq FROM semantic_entries WHERE seq > $1 AND seq <= $2 AND origin <> $3 AND embedder = $4 \
+         ORDER BY seq LIMIT $5"
+    );
+    let values = [Value::from(after), last.into(), origin.into(), embedder.into(), limit.into()];
+    let rows = database.fetch(sql(text), &values).await?;
+    rows.iter().map(|row| Ok((row.get(12)?, read(row)?))).collect()
+}
+
+/// The entry with an id.
+pub async fn find(database: &Database, id: &str) -> Result<Option<SemanticRow>, StoreError> {
+    let text = format!("SELECT {COLUMNS} FROM semantic_entries WHERE id = $1");
+    database.fetch(sql(text), &[id.into()]).await?.first().map(read).transpose()
+}
+
+/// A text that is stored as bytes.
+pub fn text(bytes: Vec<u8>) -> Result<String, StoreError> {
+    String::from_utf8(bytes).map_err(|error| StoreError::Corrupt(error.to_string()))
 }
 
 fn read(row: &Row) -> Result<SemanticRow, StoreError> {
-    let text =
-        |bytes: Vec<u8>| String::from_utf8(bytes).map_err(|error| StoreError::Corrupt(error.to_string()));
     Ok(SemanticRow {
         id: row.get(0)?,
         partition: row.get(1)?,

@@ -37,12 +37,12 @@ use tokio_util::task::TaskTracker;
 
 use super::background_tasks::{BackgroundSettings, spawn, start_background};
 use super::reload::{LiveParts, RunningSettings};
-use crate::embedder;
 use crate::master_key::{self, MasterKey};
 use crate::settings::{
     Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, key_strength, network,
 };
 use crate::system::{SystemClock, SystemEntropy};
+use crate::{embedder, semantic_store};
 
 pub struct AssembledGateway {
     pub gateway: Arc<Gateway>,
@@ -110,7 +110,7 @@ pub async fn assemble(
         response_cache: Some(Arc::new(ResponseCache::new(policy.cache.max_bytes))),
         semantic_cache: policy
             .cache
-            .open_semantic(embedder::find(settings), Some(store.semantic_entries().clone())),
+            .open_semantic(embedder::find(settings), semantic_store::open(settings, &egress, &store).await?),
         send_embeddings: pipeline::embeddings_call::send,
         admin_trust: admin_trust(settings, listener),
         clock,
@@ -390,6 +390,8 @@ pub fn policy(settings: &Settings) -> Policy {
                 recheck: settings.semantic_cache.recheck.0,
                 prompt_similarity: settings.semantic_cache.prompt_similarity.0,
                 max_entries: usize::try_from(settings.semantic_cache.max_entries).unwrap_or(usize::MAX),
+                embedding_timeout: semantic_store::embedding_timeout(settings),
+                store_timeout: settings.semantic_cache.store_timeout,
             },
         },
         prompt_cache: settings.prompt_cache.mode.0,

@@ -21,17 +21,17 @@ pub struct SemanticQuery<'a> {
 
 /// The result of a search.
 #[derive(Clone, Debug)]
-pub struct SemanticMatch {
+pub struct SemanticMatch<T = Arc<SemanticEntry>> {
     /// The score of the entry that decided; `None` if there is none.
     pub score: Option<f64>,
     /// The share of its words that both texts have, if it was compared.
     pub word_overlap: Option<f64>,
-    pub outcome: SemanticOutcome,
+    pub outcome: SemanticOutcome<T>,
 }
 
 #[derive(Clone, Debug)]
-pub enum SemanticOutcome {
-    Hit(Arc<SemanticEntry>),
+pub enum SemanticOutcome<T = Arc<SemanticEntry>> {
+    Hit(T),
     /// There is no entry for the rest of the request.
     NoEntry,
     BelowThreshold,
@@ -39,19 +39,40 @@ pub enum SemanticOutcome {
     PromptChanged,
 }
 
+/// An entry as far as the decision needs it.
+pub trait ComparedEntry {
+    fn prompt(&self) -> &str;
+
+    /// The lowest score at which the answer may be served, after it was wrong.
+    fn min_score(&self) -> f32;
+}
+
+impl ComparedEntry for Arc<SemanticEntry> {
+    fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
+    fn min_score(&self) -> f32 {
+        self.min_score
+    }
+}
+
 /// An entry, and the similarity of its text.
-pub struct Candidate {
-    pub entry: Arc<SemanticEntry>,
+pub struct Candidate<T> {
+    pub entry: T,
     pub score: f32,
 }
 
 /// Decides between entries, the most similar one first.
-pub fn decide(query: &SemanticQuery<'_>, candidates: impl IntoIterator<Item = Candidate>) -> SemanticMatch {
+pub fn decide<T: ComparedEntry>(
+    query: &SemanticQuery<'_>,
+    candidates: impl IntoIterator<Item = Candidate<T>>,
+) -> SemanticMatch<T> {
     let mut decided = SemanticMatch { score: None, word_overlap: None, outcome: SemanticOutcome::NoEntry };
     let mut profile = None;
     for Candidate { entry, score } in candidates {
-        let (lowest, score) = (query.threshold.max(f64::from(entry.min_score)), f64::from(score));
-        let is_same = entry.prompt == query.prompt;
+        let (lowest, score) = (query.threshold.max(f64::from(entry.min_score())), f64::from(score));
+        let is_same = entry.prompt() == query.prompt;
         if !is_same && score < lowest {
             if decided.score.is_none() {
                 decided = SemanticMatch {
@@ -62,9 +83,9 @@ pub fn decide(query: &SemanticQuery<'_>, candidates: impl IntoIterator<Item = Ca
             }
             continue;
         }
-        let overlap = f64::from(word_overlap(query.prompt, &entry.prompt));
+        let overlap = f64::from(word_overlap(query.prompt, entry.prompt()));
         let profile = profile.get_or_insert_with(|| TextProfile::new(query.prompt));
-        let differs = !is_same && veto::check(&TextProfile::new(&entry.prompt), profile).is_err();
+        let differs = !is_same && veto::check(&TextProfile::new(entry.prompt()), profile).is_err();
         if !differs && overlap >= query.prompt_similarity {
             return SemanticMatch {
                 score: Some(score),

@@ -15,8 +15,8 @@ const ELSEWHERE: CacheKey = [2; 32];
 const QUESTION: &str = "How do I convert 5 km to miles?";
 
 fn cache(max_entries: usize) -> SemanticCache {
-    let limits = SemanticLimits { max_entries, max_bytes: 1 << 20 };
-    SemanticCache::new(limits, Embedder::Missing("none".into()), None)
+    let limits = SemanticLimits { max_entries, max_bytes: 1 << 20, store_timeout: Duration::from_secs(1) };
+    SemanticCache::new(limits, Embedder::Missing("none".into()), EntryStorage::Memory)
 }
 
 fn answer(body: &str, user_path: &str) -> CachedAnswer {

@@ -56,6 +56,9 @@ pub struct CacheSummaryView {
     pub rechecks: i64,
     /// Estimated share of wrong answers in the hits of the semantic cache; null without rechecks.
     pub false_hit_rate: Option<f64>,
+    /// The bounds of its 95 % confidence interval; null without rechecks.
+    pub false_hit_rate_low: Option<f64>,
+    pub false_hit_rate_high: Option<f64>,
     pub total_hits: i64,
     pub exact_hits: i64,
     pub semantic_hits: i64,
@@ -141,10 +144,13 @@ async fn by_period(
 }
 
 fn summary(total: &CacheUsage, checks: &SemanticChecks) -> CacheSummaryView {
+    let interval = checks.false_hit_interval();
     CacheSummaryView {
         shadow_hits: checks.shadow_hits,
         rechecks: checks.rechecks,
         false_hit_rate: checks.false_hit_rate(),
+        false_hit_rate_low: interval.map(|(low, _)| low),
+        false_hit_rate_high: interval.map(|(_, high)| high),
         total_hits: total.hits(),
         exact_hits: total.exact_hits,
         semantic_hits: total.semantic_hits,

@@ -54,7 +54,7 @@ pub async fn create(
     let mut purged = app.gateway.response_cache.as_ref().map_or(0, |cache| cache.purge(&filter));
     if let Some(semantic) = &app.gateway.semantic_cache {
         purged += semantic.purge(&filter);
-        semantic.purge_stored(&filter).await?;
+        purged += semantic.purge_stored(&filter).await?;
     }
     tracing::info!(purged, actor = authorized.principal.actor(), "cache purged");
     Ok(Json(CachePurgeResult { purged }))

@@ -85,7 +85,7 @@ async fn an_overview_without_calls_is_all_zero() {
     app::each_with(caching, async |app| {
         let expected = json!({
             "summary": {
-                "shadow_hits": 0, "rechecks": 0, "false_hit_rate": null, "total_hits": 0, "exact_hits": 0,
+                "shadow_hits": 0, "rechecks": 0, "false_hit_rate": null, "false_hit_rate_low": null, "false_hit_rate_high": null, "total_hits": 0, "exact_hits": 0,
                 "semantic_hits": 0, "misses": 0, "hit_rate": 0.0, "total_input_tokens": 0, "total_output_tokens": 0,
                 "total_tokens": 0, "total_saved_cost": null,
             },
@@ -102,7 +102,7 @@ async fn hits_misses_and_savings_are_reported() {
         book_calls(&app).await;
         let found = read(&app, "").await;
         let summary = json!({
-            "shadow_hits": 0, "rechecks": 0, "false_hit_rate": null, "total_hits": 3, "exact_hits": 2,
+            "shadow_hits": 0, "rechecks": 0, "false_hit_rate": null, "false_hit_rate_low": null, "false_hit_rate_high": null, "total_hits": 3, "exact_hits": 2,
             "semantic_hits": 1, "misses": 1, "hit_rate": 0.75, "total_input_tokens": 300, "total_output_tokens": 60,
             "total_tokens": 360, "total_saved_cost": 0.005,
         });

@@ -1,0 +1,109 @@
+//! Re-checks of served hits: a share of them is asked again in the background, on behalf of the caller, and both answers are
+//! compared. The calls are ordinary ones of the caller, which its budgets and token limits admit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use domain::call::{Format, Surface};
+use domain::fault::{self, Fault};
+use http::HeaderMap;
+
+use super::semantic::SemanticCall;
+use crate::accounting::ticket::Ticket;
+use crate::call::arrival::Arrival;
+use crate::call::receive::Call;
+use crate::delivery::commit::{self, AnswerForm};
+use crate::gateway::Gateway;
+use crate::internal_call::{self, InternalCaller};
+use crate::services::recorded_answer::{AnswerHead, RecordedAnswer};
+use crate::services::response_cache::CachedAnswer;
+use crate::services::semantic_cache::SemanticEntry;
+
+/// The longest time for a call, however long the caller's own may take.
+const LIMIT: Duration = Duration::from_secs(60);
+/// The interval at which a call looks whether the process stops.
+const STOP_INTERVAL: Duration = Duration::from_millis(200);
+
+/// A request that is asked again.
+struct RepeatedRequest {
+    caller: InternalCaller,
+    endpoint: &'static str,
+    surface: Surface,
+    addressed: Option<(String, Option<bool>)>,
+    /// Headers that are forwarded to the provider.
+    forwarded: HeaderMap,
+    /// The request as its guardrails have left it.
+    body: Bytes,
+    timeout: Duration,
+}
+
+/// Asks a call again whose hit is served, and compares the answers. Nothing is asked while as many calls as allowed are in
+/// flight, or the process stops.
+pub fn start(
+    semantic: &Arc<SemanticCall>,
+    (entry, score): (Arc<SemanticEntry>, f64),
+    arrival: &Arrival,
+    call: &Call,
+    ticket: &Ticket,
+) {
+    let gateway = ticket.gateway().clone();
+    let Surface::Converse(format) = call.surface else { return };
+    let Ok(slot) = semantic.cache.recheck_slots.clone().try_acquire_owned() else { return };
+    let (Ok(runtime), false) = (tokio::runtime::Handle::try_current(), gateway.tasks.is_closed()) else {
+        return;
+    };
+    let request = RepeatedRequest {
+        caller: InternalCaller::of(ticket),
+        endpoint: arrival.endpoint,
+        surface: call.surface,
+        addressed: arrival.addressed.clone(),
+        forwarded: call.forwarded.iter().cloned().collect(),
+        body: call.request.body.clone(),
+        timeout: ticket.context.policy().call_timeout([]).min(LIMIT),
+    };
+    let (semantic, tasks) = (semantic.clone(), gateway.tasks.clone());
+    let recheck = async move {
+        let _slot = slot;
+        let answered = tokio::select! {
+            answered = ask(&gateway, request) => answered,
+            () = stopped(&gateway) => return,
+        };
+        match answered {
+            Ok(body) => {
+                _ = semantic.compare(&gateway, (&entry, score), &as_cached(&entry, body), format).await
+            }
+            // For example, because a budget of the caller has no room.
+            Err(fault) => tracing::debug!(code = %fault.code, "semantic cache hit was not asked again"),
+        }
+    };
+    tasks.spawn_on(recheck, &runtime);
+}
+
+/// Waits until the process stops: its remaining tasks are waited for then, and a call could take too long.
+async fn stopped(gateway: &Gateway) {
+    while !gateway.tasks.is_closed() {
+        tokio::time::sleep(STOP_INTERVAL).await;
+    }
+}
+
+/// Makes the call; returns the body of its answer, a document in the format of the caller. A call that is not admitted
+/// leaves no row.
+async fn ask(gateway: &Arc<Gateway>, request: RepeatedRequest) -> Result<Bytes, Fault> {
+    let RepeatedRequest { caller, endpoint, surface, addressed, forwarded, body, timeout } = request;
+    let mut arrival = caller.arrival_at(endpoint, surface);
+    arrival.addressed = addressed;
+    arrival.headers.extend(forwarded);
+    let mut ticket = Ticket::open(gateway, &arrival);
+    ticket.is_optional = true;
+    let answering = internal_call::admit(ticket, caller.principal(), &arrival, body, timeout).await?;
+    let reply = commit::whole(Box::pin(answering), None, AnswerForm::Document).await;
+    reply.map_err(|refused| refused.fault)?.body.joined().ok_or_else(fault::internal_error)
+}
+
+/// The new answer in the form in which both are compared.
+fn as_cached(entry: &SemanticEntry, body: Bytes) -> CachedAnswer {
+    let mut head = AnswerHead::default();
+    head.set_target(&entry.cached.answer.target());
+    CachedAnswer { answer: RecordedAnswer::new(head, body), is_stream: false, ..(*entry.cached).clone() }
+}
