@@ -9,9 +9,9 @@ user=gatehouse
 
 say() { printf '%s\n' "$*" >&2; }
 
-# The newest Debian version, else the one on the PATH.
+# Those in POSTGRES_BINARIES, else the newest Debian version, else the one on the PATH.
 find_binaries() {
-    for candidate in $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV) "$(dirname "$(command -v postgres || echo /nowhere/x)")"; do
+    for candidate in ${POSTGRES_BINARIES:-} $(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | sort -rV) "$(dirname "$(command -v postgres || echo /nowhere/x)")"; do
         if [ -x "$candidate/initdb" ] && [ -x "$candidate/pg_ctl" ]; then
             echo "$candidate"
             return 0

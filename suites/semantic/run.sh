@@ -2,9 +2,13 @@
 # Prints hits and false hits of the semantic cache on the shipped question pairs, with the int8 encoder of the gateway and
 # with the same weights in 32-bit floats, then the retrieval curve over 10^3 to 10^5 entries. Fails if false hits exceed
 # their bounds. Embeddings are kept in .cache/semantic; the first run takes half an hour for 10^5 of them.
-# Usage: suites/semantic/run.sh [--quick], which leaves out the floats and the retrieval curve.
+# Usage: suites/semantic/run.sh [--quick], which leaves out the floats and the retrieval curve; with the argument
+# pgvector, it tests the store in PostgreSQL with pgvector instead.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+if [ "${1:-}" = pgvector ]; then
+    exec suites/semantic/pgvector.sh
+fi
 suite=suites/semantic
 files=("$suite"/pairs.tsv "$suite"/natural.tsv "$suite"/held_out.tsv)
 cache=.cache/semantic

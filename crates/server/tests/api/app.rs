@@ -37,7 +37,7 @@ use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvents};
 use pipeline::snapshot::Snapshot;
 use serde_json::{Value, json};
 use server::{App, CliToolsConfig, Config, HttpService, ListenConfig};
-use store::{Backend, Drainer, Journal, JournalConfig, Store, StoreConfig};
+use store::{Backend, Drainer, Journal, JournalConfig, SemanticEntries, Store, StoreConfig};
 use tempfile::TempDir;
 use testkit::{SeededEntropy, Upstream};
 use tokio::net::TcpListener;
@@ -63,6 +63,29 @@ pub const ADMIN_PASSWORD: &str = "a password of the tests";
 /// In `Policy::client_credentials`, the address of the scripted upstream.
 pub const AT_UPSTREAM: &str = "@upstream";
 
+/// The store of the semantic cache.
+#[derive(Clone, Debug)]
+pub enum SemanticStore {
+    Embedded,
+    Pgvector,
+    Qdrant(QdrantConfig),
+}
+
+impl SemanticStore {
+    async fn open(self, egress: &Egress, entries: SemanticEntries) -> EntryStorage {
+        match self {
+            Self::Embedded => EntryStorage::Embedded(entries),
+            // SQLite has none.
+            Self::Pgvector if !entries.is_shared() => EntryStorage::Embedded(entries),
+            Self::Pgvector => {
+                entries.open_vectors().await.unwrap();
+                EntryStorage::Pgvector(entries)
+            }
+            Self::Qdrant(config) => EntryStorage::Qdrant(Qdrant::new(egress.clone(), config).unwrap()),
+        }
+    }
+}
+
 /// Settings that a test may change.
 pub struct TestSettings {
     pub policy: Policy,
@@ -80,8 +103,8 @@ pub struct TestSettings {
     pub documents: Vec<ConfiguredDocument>,
     /// The embedder of the semantic cache, if that is on.
     pub embedder: Embedder,
-    /// The address of Qdrant, if that is the store of the semantic cache.
-    pub qdrant: Option<QdrantConfig>,
+    /// The store of the semantic cache, if that is on.
+    pub semantic_store: SemanticStore,
     /// The receiver of webhooks.
     pub webhooks: Option<ConfiguredReceiver>,
     pub token_issuers: Vec<TokenIssuer>,
@@ -108,7 +131,7 @@ impl Default for TestSettings {
             budgets: "",
             documents: Vec::new(),
             embedder: Embedder::Local(Arc::new(WordEncoder)),
-            qdrant: None,
+            semantic_store: SemanticStore::Embedded,
             webhooks: None,
             token_issuers: Vec::new(),
         }
@@ -148,6 +171,7 @@ pub struct TestApp {
     vendors: &'static [&'static str],
     budgets: &'static str,
     embedder: Embedder,
+    semantic_store: SemanticStore,
     /// The task that writes responses, idempotent answers and entries of the semantic cache to storage.
     writer: Mutex<Option<(watch::Sender<bool>, JoinHandle<()>)>>,
     directory: TempDir,
@@ -188,10 +212,8 @@ impl TestApp {
         let journal = Journal::open(journal_config(&directory), clock.clone(), entropy.clone()).unwrap();
         let tasks = TaskTracker::new();
         let egress = Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap();
-        let entry_storage = match settings.qdrant {
-            Some(config) => EntryStorage::Qdrant(Qdrant::new(egress.clone(), config).unwrap()),
-            None => EntryStorage::Embedded(store.semantic_entries().clone()),
-        };
+        let entry_storage =
+            settings.semantic_store.clone().open(&egress, store.semantic_entries().clone()).await;
         let gateway = Arc::new(Gateway {
             response_cache: policy.cache.open(),
             semantic_cache: policy.cache.open_semantic(settings.embedder.clone(), entry_storage),
@@ -263,6 +285,7 @@ impl TestApp {
             vendors: settings.vendors,
             budgets: settings.budgets,
             embedder: settings.embedder,
+            semantic_store: settings.semantic_store,
             writer: Mutex::new(Some((stop, writing))),
             directory,
         }
@@ -276,6 +299,7 @@ impl TestApp {
             edition: self.gateway.capabilities.edition,
             budgets: self.budgets,
             embedder: self.embedder.clone(),
+            semantic_store: self.semantic_store.clone(),
             token_issuers: self.refresher.configuration().token_issuers,
             ..TestSettings::default()
         };

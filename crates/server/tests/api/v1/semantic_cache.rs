@@ -1,5 +1,8 @@
 //! Tests of the semantic cache: hits of similar calls, shadow mode, comparisons, isolation and restarts.
 
+mod pgvector;
+mod qdrant;
+
 use std::sync::Arc;
 use std::time::Duration;
 
