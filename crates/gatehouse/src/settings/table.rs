@@ -329,7 +329,7 @@ declare! {
         prompt_similarity: Share = "semantic_cache.prompt_similarity", "SEMANTIC_CACHE_PROMPT_SIMILARITY", "0";
         /// Time that these answers are cached.
         ttl: Duration = "semantic_cache.ttl", "SEMANTIC_CACHE_TTL", "1h", positive;
-        /// The share of served answers that is compared with a new one, to estimate how many are wrong.
+        /// The share of served answers that is asked again in the background and compared, to estimate how many are wrong.
         recheck: Share = "semantic_cache.recheck", "SEMANTIC_CACHE_RECHECK", "0.01";
         /// local: the weights that `gatehouse models import` has imported; or the selector of a provider's embedding
         /// model, such as openai/text-embedding-3-small.
