@@ -71,7 +71,7 @@ pub fn start(
         };
         match answered {
             Ok(body) => {
-                _ = semantic.compare(&gateway, (&entry, score), &as_cached(&entry, body), format).await
+                _ = semantic.compare(&gateway, (&*entry, score), &as_cached(&entry, body), format).await
             }
             // For example, because a budget of the caller has no room.
             Err(fault) => tracing::debug!(code = %fault.code, "semantic cache hit was not asked again"),

@@ -148,7 +148,7 @@ impl SemanticCall {
 
     async fn settle(self: Arc<Self>, gateway: &Arc<Gateway>, cached: CachedAnswer, format: Format) {
         if let Some(Withheld { entry, score }) = self.withheld.get()
-            && self.compare(gateway, (entry, *score), &cached, format).await != Some(false)
+            && self.compare(gateway, (&**entry, *score), &cached, format).await != Some(false)
         {
             return;
         }

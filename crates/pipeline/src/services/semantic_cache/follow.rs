@@ -64,7 +64,8 @@ impl SemanticCache {
         Ok(has_more)
     }
 
-    fn apply(&self, change: SemanticChange, now: Duration, at: Timestamp) {
+    /// Applies a change of another process.
+    pub(super) fn apply(&self, change: SemanticChange, now: Duration, at: Timestamp) {
         match change {
             SemanticChange::Put(row) => {
                 if let Some(entry) = stored_entry::read(*row, now, at) {

@@ -3,6 +3,7 @@
 use bytes::Bytes;
 use domain::call::Target;
 use domain::user_path::UserPath;
+use store::{SemanticChange, SemanticRow};
 use testkit::word_vector;
 
 use super::*;
@@ -186,4 +187,30 @@ fn an_entry_is_read_back_as_it_was_stored() {
     assert_eq!(*read.cached, expected);
     assert_eq!((read.id, read.partition, &*read.prompt), (entry.id, HERE, QUESTION));
     assert!(stored_entry::read(row, later.0, Timestamp(10_001_000)).is_none(), "it has expired");
+}
+
+#[test]
+fn changes_of_other_processes_are_applied() {
+    let (here, there) = (cache(100), cache(100));
+    insert(&there, HERE, QUESTION);
+    let entry = there.entries.iter().next().unwrap().1;
+    let row = stored_entry::row(&entry, "e".into(), NOW, Timestamp(0)).unwrap();
+    let apply = |change: SemanticChange| here.apply(change, NOW, Timestamp(0));
+    let put = || apply(SemanticChange::Put(Box::new(row.clone())));
+    put();
+    assert_eq!((outcome(&here, HERE, QUESTION), outcome(&here, ELSEWHERE, QUESTION)), ("hit", "no entry"));
+    // A raised score replaces the entry.
+    apply(SemanticChange::Put(Box::new(SemanticRow { min_score: 1_010_000, ..row.clone() })));
+    assert_eq!(outcome(&here, HERE, "Please convert 5 km to miles."), "below threshold");
+    assert_eq!((here.len(), here.index.read().len()), (1, 1));
+    apply(SemanticChange::Removed(row.id.clone()));
+    assert_eq!((outcome(&here, HERE, QUESTION), here.index.read().len()), ("no entry", 0));
+    put();
+    let generation = here.generation();
+    apply(SemanticChange::Purged { user_path: Some("/b".into()), model: None });
+    assert_eq!(outcome(&here, HERE, QUESTION), "hit", "another path");
+    apply(SemanticChange::Purged { user_path: Some("/a".into()), model: Some("m".into()) });
+    assert_eq!(outcome(&here, HERE, QUESTION), "no entry");
+    here.insert(HERE, QUESTION, &word_vector(QUESTION), answer("late", "/a"), generation, TIMES);
+    assert_eq!(outcome(&here, HERE, QUESTION), "no entry", "an answer from before the purge");
 }
