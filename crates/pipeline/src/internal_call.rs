@@ -170,9 +170,7 @@ async fn prepare(
 ) -> Result<Prepared, Fault> {
     let user_path = ticket.identify_internal(&principal, arrival)?;
     principal.require(Scope::Inference)?;
-    let mut call = receive::parse(body, arrival, gateway).await?;
-    // No client reads a stream.
-    call.holds_answer = call.stream;
+    let call = receive::parse(body, arrival, gateway).await?;
     ticket.receipt.requested(&call);
     let snapshot = ticket.context.snapshot().clone();
     let owner = (&principal, &user_path);

@@ -8,6 +8,8 @@ use bytes::Bytes;
 use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use http::HeaderMap;
+use wire::codec::Request;
+use wire::splice::{self, Patch};
 
 use super::semantic::SemanticCall;
 use crate::accounting::ticket::Ticket;
@@ -33,7 +35,7 @@ struct RepeatedRequest {
     addressed: Option<(String, Option<bool>)>,
     /// Headers that are forwarded to the provider.
     forwarded: HeaderMap,
-    /// The request as its guardrails have left it.
+    /// The request as its guardrails have left it, for a whole answer.
     body: Bytes,
     timeout: Duration,
 }
@@ -57,9 +59,9 @@ pub fn start(
         caller: InternalCaller::of(ticket),
         endpoint: arrival.endpoint,
         surface: call.surface,
-        addressed: arrival.addressed.clone(),
+        addressed: arrival.addressed.as_ref().map(|(model, _)| (model.clone(), Some(false))),
         forwarded: call.forwarded.iter().cloned().collect(),
-        body: call.request.body.clone(),
+        body: as_document(&call.request),
         timeout: ticket.context.policy().call_timeout([]).min(LIMIT),
     };
     let (semantic, tasks) = (semantic.clone(), gateway.tasks.clone());
@@ -78,6 +80,17 @@ pub fn start(
         }
     };
     tasks.spawn_on(recheck, &runtime);
+}
+
+/// The body of a request without the members that ask for a stream: nobody reads one.
+fn as_document(Request { body, object, .. }: &Request) -> Bytes {
+    let mut patch = Patch::new();
+    for name in ["stream", "stream_options"] {
+        if let Some(index) = object.position(body, name) {
+            patch.remove_member(object, index);
+        }
+    }
+    splice::concat(&patch.apply(body))
 }
 
 /// Waits until the process stops: its remaining tasks are waited for then, and a call could take too long.
