@@ -83,6 +83,7 @@ impl Ticket {
             keeping: None,
             cache: CacheUse::default(),
             is_uninspected: false,
+            is_optional: false,
         })
     }
 }

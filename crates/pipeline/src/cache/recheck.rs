@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::call::{Format, Surface};
+use domain::call::Surface;
 use domain::fault::{self, Fault};
 use http::HeaderMap;
 use wire::codec::Request;
