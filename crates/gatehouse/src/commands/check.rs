@@ -213,7 +213,7 @@ mod tests {
             ("SEMANTIC_CACHE_ENABLED", "true"),
             ("SEMANTIC_CACHE_EMBEDDER", "openai/text-embedding-3-small"),
         ];
-        let with = |more: &[(&'static str, &'static str)]| run_with(&[&on, more].concat(), "");
+        let with = |more: &[(&'static str, &'static str)]| run_with(&[&on[..], more].concat(), "");
         let pgvector = ("SEMANTIC_CACHE_STORE", "pgvector");
         let report = with(&[pgvector]);
         assert!(!report.valid && report.text.contains("STORAGE_TYPE"), "{}", report.text);
