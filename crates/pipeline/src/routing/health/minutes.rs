@@ -123,7 +123,7 @@ mod tests {
         assert_eq!((seen[58].calls, seen[58].errors), (4, 1));
         assert_eq!(seen[58].first_byte(), Some(Duration::from_millis(400)));
         assert_eq!((seen[59].calls, seen[59].errors, seen[59].first_byte()), (0, 1, None));
-        let later = sums(&minutes, 60 * 60 + 60);
+        let later = sums(&minutes, 60 * 60 + 59);
         assert_eq!((later[0].calls, later[1].errors), (4, 1));
         assert!(sums(&minutes, 60 * 63).iter().all(|sum| sum.calls == 0 && sum.errors == 0));
         // The place of a minute is used again.
