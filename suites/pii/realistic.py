@@ -78,18 +78,18 @@ TOKENS = [
 
 # Kind, locale and maker.
 MAKERS = [
-    ("email", "en_US", lambda faker, _: faker.email()),
+    *(("email", "en_US", lambda faker, _: faker.email()),) * 3,
     ("email", "es_ES", lambda faker, chance: f"{faker.user_name()}+{chance.randrange(99)}@{faker.domain_name(2)}"),
     *(("phone", "en_US", lambda _, chance, form=form: digits(form, chance)) for form in PHONES.values()),
-    ("ssn", "en_US", lambda faker, _: faker.ssn()),
+    *(("ssn", "en_US", lambda faker, _: faker.ssn()),) * 4,
     *(("credit_card", "en_US", lambda faker, _, write=write: write(faker.credit_card_number(card_type="visa16"))) for write in (str, spaced("-", 4), spaced(" ", 4))),
     *(("iban", locale, lambda faker, _: spaced(" ", 4)(faker.iban())) for locale in ("de_DE", "en_GB", "fr_FR", "nl_NL", "it_IT", "es_ES")),
-    ("ip_address", "en_US", lambda faker, _: faker.ipv4_public()),
+    *(("ip_address", "en_US", lambda faker, _: faker.ipv4_public()),) * 3,
     ("ip_address", "en_US", lambda _, chance: f"2001:db8:{chance.randrange(1, 9999)}::{chance.randrange(1, 9999)}"),
     ("ip_address", "en_US", lambda _, chance: f"fe80::{chance.randrange(1, 9999):x}:{chance.randrange(10, 9999)}"),
-    ("mac_address", "en_US", lambda faker, _: faker.mac_address()),
+    *(("mac_address", "en_US", lambda faker, _: faker.mac_address()),) * 3,
     ("mac_address", "en_US", lambda faker, _: faker.mac_address().upper().replace(":", "-")),
-    *(("jwt", "en_US", jwt),) * 2,
+    *(("jwt", "en_US", jwt),) * 4,
     *(("date_of_birth", "en_US", lambda faker, _, form=form: faker.date_of_birth().strftime(form)) for form in ("%Y-%m-%d", "%d/%m/%Y", "%d-%b-%Y", "%Y%m%d", "%B %d, %Y")),
     *(("connection_string", "en_US", connection(form)) for form in CONNECTIONS),
     *(("api_key", "en_US", lambda _, chance, make=make: make(chance)) for make in TOKENS),
