@@ -31,6 +31,8 @@ pub(crate) struct Sentence {
     suffered: Vec<String>,
     /// Means and forms: "by car", "as JSON".
     means: Vec<String>,
+    /// Words behind "with", "for" and "by" in texts about a replacement: "replace A with B".
+    replacements: Vec<(String, String)>,
     /// Keys of all content words, if no preposition is in the text.
     without_preposition: Vec<String>,
 }
@@ -44,6 +46,9 @@ const AUXILIARIES: [&str; 15] = [
     "can", "could", "may", "might", "should", "shall", "must", "do", "does", "did", "will", "would", "is",
     "are", "am",
 ];
+/// Verbs whose object changes places with what follows "with", "for" or "by".
+const REPLACING: [&str; 8] =
+    ["replace", "replacing", "substitute", "substituting", "swap", "swapping", "exchange", "trade"];
 /// Words between "I" and its verb.
 const BEFORE_VERB: [&str; 18] = [
     "have", "had", "has", "to", "need", "want", "must", "should", "can", "could", "do", "did", "not", "just",
@@ -81,6 +86,12 @@ impl Sentence {
         }
         if words.iter().all(|token| !PREPOSITIONS.contains(&token.text.as_str())) {
             sentence.without_preposition = words.iter().filter_map(|token| key_of(&token.text)).collect();
+        }
+        if words.iter().any(|token| REPLACING.contains(&token.text.as_str())) {
+            let pairs =
+                words.windows(2).filter(|pair| matches!(pair[0].text.as_str(), "with" | "for" | "by"));
+            let read = |pair: &[&Token]| Some((pair[0].text.clone(), key_of(&pair[1].text)?));
+            sentence.replacements = pairs.filter_map(read).collect();
         }
         let starts_with_auxiliary = AUXILIARIES.contains(&at(0));
         sentence.asks_for_speaker = starts_with_auxiliary && matches!(at(1), "i" | "we");
@@ -130,7 +141,13 @@ impl Sentence {
                 || a.asks_for_speaker && b.asks_for_possession
                 || a.asks_for_own && b.asks_for_any
         };
-        differs(self, other) || differs(other, self) || self.speaker_is_acted_on != other.speaker_is_acted_on
+        let replaces_another = |(preposition, key): &(String, String)| {
+            other.replacements.iter().any(|(by, with)| by == preposition && with != key)
+        };
+        differs(self, other)
+            || differs(other, self)
+            || self.replacements.iter().any(replaces_another)
+            || self.speaker_is_acted_on != other.speaker_is_acted_on
     }
 }
 

@@ -103,6 +103,7 @@ fn quantities_and_parts_agree() {
             ("what is my credit limit", "what is a credit limit"),
             ("How do I open a JSON file?", "How do I open a file as JSON?"),
             ("How do I ship a car?", "How do I ship by car?"),
+            ("Can I replace peas with beans in a salad?", "Can I replace beans with peas in a salad?"),
         ],
     );
 }
