@@ -301,6 +301,7 @@ impl TestApp {
             embedder: self.embedder.clone(),
             semantic_store: self.semantic_store.clone(),
             token_issuers: self.refresher.configuration().token_issuers,
+            loopback_listener: self.refresher.configuration().loopback_listener,
             ..TestSettings::default()
         };
         let ground = Ground { upstream: self.upstream.clone(), clock: self.clock.clone(), seed: 8 };

@@ -298,7 +298,7 @@ async fn documents_of_a_provider_are_cached_and_a_new_key_is_learnt() {
                 log_in(302).await;
             }
             assert_eq!(counts(), (1, 1));
-            issuer.rotate("next");
+            issuer.rotate(&format!("key-after-{before}-requests"));
             log_in(401).await;
             assert_eq!(counts(), (1, 1), "unknown keys are not requested again at once");
             app.clock.pass(Duration::from_secs(6));

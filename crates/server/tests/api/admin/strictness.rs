@@ -59,7 +59,7 @@ async fn unknown_and_repeated_query_parameters_are_rejected() {
             ("usage/summary?dayz=7", "unknown_parameter", "dayz", "Did you mean 'days'?"),
             ("usage/summary?userpath=/a", "unknown_parameter", "userpath", "Did you mean 'user_path'?"),
             ("usage/log?limit=5&limit=6", "invalid_parameter", "limit", "more than once"),
-            ("pools/p?limit=5", "unknown_parameter", "limit", "This route takes none."),
+            ("runtime/status?limit=5", "unknown_parameter", "limit", "This route takes none."),
         ] {
             let answer = app.get(format!("/admin/api/v1/{query}")).send().await;
             let found = answer.refusal();

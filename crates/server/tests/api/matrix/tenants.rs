@@ -217,7 +217,7 @@ impl Objects {
             format!("/admin/api/v1/workflows/{}", self.workflow_id),
             format!("/admin/api/v1/auth-keys/{}", self.key_id),
             format!("/v1/responses/{}", self.response_id),
-            format!("/admin/api/v1/audit/{}", self.audit_id),
+            format!("/admin/api/v1/audit/log/{}", self.audit_id),
             "/admin/api/v1/budgets".to_owned(),
         ];
         for path in own.chain(others) {

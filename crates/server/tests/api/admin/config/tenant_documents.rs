@@ -24,8 +24,9 @@ async fn a_change_names_its_tenant() {
         assert_eq!(app.get("/admin/api/v1/aliases/fast").send().await.status, 404);
         app.get("/admin/api/v1/aliases/fast?tenant_id=acme").send().await.expect_status(200);
 
-        let wrong = plan(&app, alias("nowhere")).await;
-        assert_eq!((&wrong["errors"][0]["tenant_id"], &wrong["errors"][0]["field"]), (&json!("acme"), &json!("target")));
+        let typo = json!({"changes": [{"kind": "alias", "name": "fast", "tenant_id": "acme", "document": {"tagret": "x"}}]});
+        let wrong = plan(&app, typo).await;
+        assert_eq!((&wrong["errors"][0]["tenant_id"], &wrong["errors"][0]["field"]), (&json!("acme"), &json!("tagret")));
         let unknown = json!({"changes": [{"kind": "alias", "name": "fast", "tenant_id": "nobody", "document": {"target": "openai/text"}}]});
         let unknown = plan(&app, unknown).await;
         assert_eq!(unknown["errors"][0]["field"], "tenant_id", "{unknown}");

@@ -51,8 +51,8 @@ async fn similar_calls_are_answered_from_pgvector_by_every_process() {
         };
         assert!(purge(json!({"user_path": "/a"})).await >= 2);
         stored(&app, 1).await;
-        let semantic = |app: &TestApp, text: &str| ask(app, text).header("x-cache-type", "semantic");
-        let gone = semantic(&other, SIMILAR).header("x-gateway-user-path", "/a").send().await;
+        let semantic = ask(&other, SIMILAR).header("x-cache-type", "semantic");
+        let gone = semantic.header("x-gateway-user-path", "/a").send().await;
         assert_eq!(cache_headers(&gone.expect_status(200)), MISS, "for the other process, too");
     })
     .await;
