@@ -16,7 +16,7 @@ export function barsOf(stats: Stats, now: number): { bars: Bar[]; seconds: numbe
   const end = Math.max(...starts, Math.floor(now / 1000 / size) * size);
   const span = end - Math.min(...starts) + size;
   const seconds = size * Math.max(1, Math.ceil(span / size / BARS));
-  const number = Math.max(24, Math.ceil(span / seconds));
+  const number = Math.max(BARS, Math.ceil(span / seconds));
   const first = end + size - number * seconds;
   const bars = Array.from({ length: number }, (_, i) => ({ start: first + i * seconds, value: 0, bad: 0 }));
   stats.buckets.forEach((bucket, i) => {

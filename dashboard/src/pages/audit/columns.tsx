@@ -3,7 +3,7 @@ import { Fragment } from "react";
 import { Bar } from "@/components/LimitBar";
 import { httpKind, Status, StatusIcon } from "@/components/Status";
 import type { Column } from "@/components/Table";
-import { callCost, count, day, duration, NONE, preciseTime, time } from "@/format";
+import { callCost, count, day, duration, isoDay, NONE, preciseTime, time } from "@/format";
 import type { Entry } from "./types";
 
 const METHODS: Record<string, string> = { master_key: "master key", session: "session", token: "token" };
@@ -28,7 +28,7 @@ export function refusal(entry: Entry): string {
 function Model({ entry, arrow = true }: { entry: Entry; arrow?: boolean }) {
   const other = entry.resolved_model && entry.resolved_model !== entry.requested_model && !entry.requested_model.endsWith(`/${entry.resolved_model}`) ? entry.resolved_model : null;
   return (
-    <span className="inline-flex max-w-[290px] min-w-0 items-center gap-1.5">
+    <span className="inline-flex max-w-[290px] min-w-0 items-center align-middle gap-1.5">
       <span className="truncate font-medium" title={entry.requested_model}>{entry.requested_model || NONE}</span>
       {arrow && other && (
         <span className="inline-flex min-w-0 items-center gap-1 font-regular text-ink-2">
@@ -42,16 +42,16 @@ function Model({ entry, arrow = true }: { entry: Entry; arrow?: boolean }) {
 
 function RouteTaken({ entry }: { entry: Entry }) {
   const { attempts } = entry;
-  if (entry.cache_type) return <span className="inline-flex items-center gap-1.5 text-small text-ink-2"><Zap aria-hidden className="size-3.5 text-accent-ink" />cache, {entry.cache_type}</span>;
+  if (entry.cache_type) return <span className="inline-flex items-center gap-1.5 align-middle text-small text-ink-2"><Zap aria-hidden className="size-3.5 text-accent-ink" />cache, {entry.cache_type}</span>;
   if (!attempts.length) {
     if (entry.status_code < 400) return <span className="text-small text-ink-2">{entry.provider_name ?? NONE}</span>;
-    return <span className="inline-flex items-center gap-1.5 text-small text-ink-2"><Ban aria-hidden className="size-3.5 text-warn" />{refusal(entry)}</span>;
+    return <span className="inline-flex items-center gap-1.5 align-middle text-small text-ink-2"><Ban aria-hidden className="size-3.5 text-warn" />{refusal(entry)}</span>;
   }
   const trouble = attempts.find((attempt) => attempt.status < 200 || attempt.status >= 400);
   const last = attempts.at(-1)!;
   const Icon = !trouble ? null : last === trouble && trouble.status >= 500 ? OctagonX : TriangleAlert;
   return (
-    <span className="inline-flex items-center gap-1.5 text-small text-ink-2">
+    <span className="inline-flex items-center gap-1.5 align-middle text-small text-ink-2">
       {Icon && <Icon aria-label={last === trouble ? "failed" : "failed over"} className={Icon === OctagonX ? "size-3.5 text-bad" : "size-3.5 text-warn"} />}
       {attempts.slice(-3).map((attempt, i) => (
         <Fragment key={i}>
@@ -67,9 +67,9 @@ function RouteTaken({ entry }: { entry: Entry }) {
 }
 
 /** The columns of the audit log; `scale` is the duration of a full bar in milliseconds. */
-export function columnsFor(scale: number, today: boolean): Column<Entry>[] {
+export function columnsFor(scale: number): Column<Entry>[] {
   return [
-    { key: "time", title: "Time", sort: "timestamp", phone: "sub", className: "num w-[108px]", cell: (entry) => <TimeCell at={entry.timestamp} today={today} /> },
+    { key: "time", title: "Time", sort: "timestamp", phone: "sub", className: "num w-[108px]", cell: (entry) => <TimeCell at={entry.timestamp} /> },
     { key: "status", title: "Status", className: "w-[86px]", cell: (entry) => <Status kind={httpKind(entry.status_code)} className="num">{entry.status_code}</Status> },
     { key: "phone-status", title: "", phone: "icon", className: "hidden", cell: (entry) => <><StatusIcon kind={httpKind(entry.status_code)} /><span className="sr-only">{entry.status_code}</span></> },
     { key: "model", title: "Model", phone: "title", cell: (entry) => <Model entry={entry} /> },
@@ -83,7 +83,7 @@ export function columnsFor(scale: number, today: boolean): Column<Entry>[] {
     {
       key: "duration", title: "Duration", align: "right", sort: "duration", phone: "subEnd", className: "w-[124px]",
       cell: (entry) => (
-        <span className="inline-flex items-center gap-2">
+        <span className="inline-flex items-center gap-2 align-middle">
           <Bar tone="quiet" share={scale > 0 ? entry.duration_ms / scale : 0} className="w-9 max-[1280px]:hidden" />
           <span className="min-w-14 phone:min-w-0">{duration(entry.duration_ms)}</span>
         </span>
@@ -92,8 +92,8 @@ export function columnsFor(scale: number, today: boolean): Column<Entry>[] {
   ];
 }
 
-function TimeCell({ at, today }: { at: string; today: boolean }) {
-  const date = today ? "" : day(at);
+function TimeCell({ at }: { at: string }) {
+  const date = isoDay(at) === isoDay(new Date()) ? "" : day(at);
   return (
     <time dateTime={at} className="text-ink-2 phone:text-ink-3">
       {date && <span className="mr-1.5 text-ink-3 phone:hidden">{date}</span>}

@@ -10,7 +10,7 @@ import { cx } from "@/components/cx";
 import { EmptyState, ErrorNote, NoMatch } from "@/components/EmptyState";
 import { Menu } from "@/components/Menu";
 import { Table, TableFoot } from "@/components/Table";
-import { asOf, count, isoDay, plural } from "@/format";
+import { asOf, count, plural } from "@/format";
 import { columnsFor } from "./columns";
 import { AuditFilters } from "./Filters";
 import { Inspector, type InspectorTab } from "./Inspector";
@@ -37,8 +37,7 @@ export default function AuditPage() {
     return [...live.shown.filter((row) => !known.has(row.id)), ...log.rows];
   }, [live.shown, log.rows]);
   const stats = first?.stats;
-  const today = filters.days === "1" && !filters.start_date && !filters.end_date;
-  const columns = useMemo(() => columnsFor(Math.max(stats?.p95_ms ?? 0, 1), today || filters.start_date === isoDay(new Date())), [stats?.p95_ms, today, filters.start_date]);
+  const columns = useMemo(() => columnsFor(Math.max(stats?.p95_ms ?? 0, 1)), [stats?.p95_ms]);
 
   // The list beyond the newest calls would have a gap: it is read again.
   const full = live.shown.length >= 500;

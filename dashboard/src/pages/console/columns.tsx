@@ -16,14 +16,14 @@ function tone(event: ConsoleEvent): string {
 
 function Kind({ event }: { event: ConsoleEvent }) {
   const Icon = ICONS[event.event] ?? Zap;
-  return <span className="inline-flex items-center gap-1.5 text-ink-2"><Icon aria-hidden className={cx("size-3.5", tone(event))} />{event.event}</span>;
+  return <span className="inline-flex items-center gap-1.5 align-middle text-ink-2"><Icon aria-hidden className={cx("size-3.5", tone(event))} />{event.event}</span>;
 }
 
 const arrow = <ArrowRight aria-label="to" className="size-3 flex-none text-ink-3" />;
 
 /** What happened, in one line. */
 function What({ event }: { event: ConsoleEvent }) {
-  const line = "inline-flex max-w-full min-w-0 items-center gap-1.5";
+  const line = "inline-flex max-w-full min-w-0 items-center gap-1.5 align-middle";
   if (isRequest(event)) {
     const target = event.provider_name ? `${event.provider_name}/${event.model ?? ""}` : null;
     return (

@@ -1,15 +1,18 @@
 import { Link } from "@tanstack/react-router";
 import { CircleCheck, OctagonX, Zap } from "lucide-react";
 import { cx } from "@/components/cx";
-import { callCost, count, duration } from "@/format";
+import { callCost, count } from "@/format";
 import type { Explanation } from "./queries";
 
 /** Where the error can be fixed. */
 const FIXES: Record<string, { label: string; to: string }> = { model_not_found: { label: "Open the models", to: "/models" }, model_access_denied: { label: "Open the keys", to: "/keys" }, budget_exceeded: { label: "Open the budgets", to: "/budgets" }, rate_limit_exceeded: { label: "Open the keys", to: "/keys" }, guardrail_blocked: { label: "Open the guardrails", to: "/guardrails" } };
 
+/** 24 s */
+export const wholeSeconds = (ms: number) => `${Math.ceil(ms / 1000)} s`;
+
 function passedOver({ candidates, decision }: Explanation): string {
   const list = (candidates ?? []).filter((candidate) => !candidate.error && !decision.would_try.includes(candidate.selector) && candidate.retry_in_ms != null);
-  return list.map((candidate) => `${candidate.selector} is passed over for ${duration(candidate.retry_in_ms)}.`).join(" ");
+  return list.map((candidate) => `${candidate.selector} is passed over for ${wholeSeconds(candidate.retry_in_ms ?? 0)}.`).join(" ");
 }
 
 /** The outcome in one line: where the call goes and what it costs at most, or why it is refused. */

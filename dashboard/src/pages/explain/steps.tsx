@@ -6,6 +6,7 @@ import { Branches, type Branch, type JourneyStep } from "@/components/Journey";
 import { LimitBar } from "@/components/LimitBar";
 import { Tag, type StatusKind } from "@/components/Status";
 import { callCost, compact, count, duration, money, plural } from "@/format";
+import { wholeSeconds } from "./Verdict";
 import { guardStep } from "@/pages/audit/steps";
 import type { Explanation } from "./queries";
 
@@ -24,7 +25,7 @@ function limits({ limits: list }: Explanation): JourneyStep | null {
   const refusing = list.filter((limit) => limit.refuses);
   return {
     step: "limits", state: refusing.length ? "failed" : "done", title: "Limits",
-    sub: refusing.length ? `${plural(refusing.length, "limit")} would refuse the call, more in ${duration(Math.max(...refusing.map((limit) => limit.reset_seconds)) * 1000)}` : list.length === 1 ? "it has room" : list.length === 2 ? "both have room" : "all have room",
+    sub: refusing.length ? `${plural(refusing.length, "limit")} would refuse the call, more in ${Math.max(...refusing.map((limit) => limit.reset_seconds))} s` : list.length === 1 ? "it has room" : list.length === 2 ? "both have room" : "all have room",
     children: <div className="mt-1 space-y-0.5">{list.map((limit) => <LimitBar key={limit.scope} left label={SCOPES[limit.scope] ?? limit.scope} used={limit.limit - limit.remaining} limit={limit.limit} format={compact} />)}</div>,
   };
 }
@@ -55,8 +56,8 @@ function resolved({ resolution, candidates }: Explanation): JourneyStep | null {
 
 function branchOf(candidate: NonNullable<Explanation["candidates"]>[number], tries: string[]): Branch {
   const rank = tries.indexOf(candidate.selector);
-  const wait = candidate.retry_in_ms != null ? `, ${duration(candidate.retry_in_ms)}` : "";
-  const states: Record<string, [string, StatusKind]> = { ready: ["ready", "ok"], probe: ["trial call", "warn"], cooling: [`cooling${wait}`, "warn"], open: [`breaker open${wait}`, "bad"] };
+  const wait = candidate.retry_in_ms != null ? ` ${wholeSeconds(candidate.retry_in_ms)}` : "";
+  const states: Record<string, [string, StatusKind]> = { ready: ["ready", "ok"], probe: ["trial call", "warn"], cooling: [`cooling${wait}`, "warn"], open: [`open${wait}`, "bad"] };
   const [state, kind] = candidate.error ? (["left out", "out"] as const) : (states[candidate.availability] ?? [candidate.availability, "unknown"]);
   const why = dots([candidate.error?.message ?? candidate.reason, candidate.dropped.length > 0 && `drops ${candidate.dropped.join(", ")}`, candidate.dialect && candidate.dialect !== "native" && candidate.dialect.replace(":", ": "), candidate.credential === "client" && "with the client's own credential"]);
   return {
@@ -104,7 +105,7 @@ function upstream({ upstream_request: sent, candidates: list, decision }: Explan
     detail: dots([sent.provider_name, dialect?.replace(":", ": ")]),
     children: (
       <details className="mt-1 text-small">
-        <summary className="link w-fit">Show headers and body</summary>
+        <summary className="link w-fit marker:text-ink-3">Show headers and body</summary>
         <div className="mt-2 space-y-2">
           <CodeBlock code={Object.entries(sent.headers).map(([name, value]) => `${name}: ${value}`).join("\n")} wrap />
           {sent.body_truncated ? <CodeBlock code={String(sent.body)} wrap /> : <JsonView value={sent.body} />}
