@@ -75,7 +75,7 @@ export function AuditFilters({ filters, setFilters, stats, rows }: { filters: Fi
     >
       <SearchInput label="Request id, model, path, error" value={filters.search} onChange={(search) => setFilters({ search })} />
       <RangeChip filters={filters} setFilters={setFilters} />
-      {chip("status", "Status", { options: [...(filters.status === "error" ? [{ value: "error", label: "errors" }] : []), ...distinct([...Object.keys(stats?.by_status ?? {}), /^\d+$/.test(filters.status) ? filters.status : ""]).map((value) => ({ value, label: value }))] })}
+      <FilterChip label="Status" value={filters.status === "error" ? null : filters.status} onChange={(status) => setFilters({ status })} options={distinct([...Object.keys(stats?.by_status ?? {}), filters.status === "error" ? "" : filters.status])} />
       {chip("requested_model", "Model", { options: distinct([...rows.map((row) => row.requested_model), filters.requested_model]) })}
       {chip("user_path", "Path", { placeholder: "/team/app" })}
       {chip("auth_key_id", "Key", { options: [...keys].map(([value, label]) => ({ value, label })), placeholder: "Id of a key", display: keys.get(filters.auth_key_id) })}

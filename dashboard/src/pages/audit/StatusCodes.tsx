@@ -10,7 +10,7 @@ export function StatusCodes({ stats, onPick }: { stats: Stats; onPick: (status: 
     <div className="border-b border-line bg-surface px-6 py-2.5 phone:px-3">
       {codes.length ? (
         <div className="flex flex-wrap items-center gap-2 text-small">
-          <span className="text-ink-2">Errors by status</span>
+          <span className="text-ink-2">Choose a status to list its errors</span>
           {codes.map(([status, number]) => (
             <button key={status} type="button" onClick={() => onPick(status)} className="inline-flex h-7 items-center gap-1.5 rounded-md border border-line-strong bg-surface px-2.5 hover:border-line-control phone:h-10">
               <StatusIcon kind={httpKind(Number(status))} />

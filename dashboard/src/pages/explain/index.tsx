@@ -10,6 +10,7 @@ import { EmptyState, ErrorNote } from "@/components/EmptyState";
 import { Field, Form } from "@/components/Field";
 import { TextArea } from "@/components/Input";
 import { Journey } from "@/components/Journey";
+import { usePhone } from "@/components/media";
 import { Note } from "@/components/Note";
 import { Select } from "@/components/Select";
 import { SkeletonRows } from "@/components/Skeleton";
@@ -35,6 +36,7 @@ export default function ExplainPage() {
   const keys = useKeys(session.can("admin:auth-keys:read"));
   const call = useCall(filters.call);
   const explain = useExplain();
+  const phone = usePhone();
 
   const run = (from: Draft) => {
     try {
@@ -45,7 +47,7 @@ export default function ExplainPage() {
       const request: ExplainRequest = { path: next.path, body: pasted.body as ExplainRequest["body"], headers, ...(next.key && { as_key_id: next.key }) };
       setProblem(null);
       setSent(request);
-      explain.mutate(request);
+      explain.mutate(request, { onSuccess: () => phone && requestAnimationFrame(() => document.getElementById("explanation")?.scrollIntoView({ block: "start" })) });
     } catch (error) {
       setProblem(messageOf(error));
     }
@@ -100,7 +102,7 @@ export default function ExplainPage() {
             {sent && <CopyAs call={{ method: "POST", path: "/admin/api/v1/explain", body: sent }} />}
           </div>
         </Form>
-        <div className="min-w-0 bg-surface px-7 py-5 phone:px-4" aria-busy={explain.isPending || undefined}>
+        <div id="explanation" className="min-w-0 scroll-mt-[52px] bg-surface px-7 py-5 phone:px-4" aria-busy={explain.isPending || undefined}>
           {explain.error ? (
             <ErrorNote error={explain.error} title="The gateway cannot explain this request" />
           ) : explain.data ? (

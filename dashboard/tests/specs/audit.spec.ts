@@ -1,0 +1,124 @@
+// The audit log: filters, live tail, inspector, conversation, export.
+import { test, expect } from '../support/test';
+import { SAMPLE } from '../support/sample_data';
+
+const inspector = 'dialog.drawer';
+
+test('the list has figures and needs one request', async ({ page, visit, log }) => {
+  await visit('/audit');
+  await expect(page.getByRole('region', { name: 'Figures' })).toContainText('Calls');
+  await expect(page.getByRole('table', { name: 'Calls' }).getByRole('row').nth(1)).toBeVisible();
+  expect(log.requests.length).toBeLessThanOrEqual(2);
+});
+
+test('filters are in the URL and work on the server', async ({ page, visit }) => {
+  await visit('/audit');
+  await page.getByRole('button', { name: 'Status' }).click();
+  await page.getByRole('button', { name: '404', exact: true }).click();
+  await expect(page).toHaveURL(/status=404/);
+  await expect(page.getByRole('table', { name: 'Calls' })).toContainText('no-such-model');
+  await expect(page.getByRole('table', { name: 'Calls' })).not.toContainText('demo-chat');
+  await page.reload();
+  await expect(page.getByRole('table', { name: 'Calls' })).toContainText('no-such-model');
+  await expect(page.getByRole('table', { name: 'Calls' })).not.toContainText('demo-chat');
+  await page.getByRole('button', { name: 'Remove the filter Status' }).click();
+  await expect(page.getByRole('table', { name: 'Calls' })).toContainText('demo-chat');
+});
+
+test('a search without a match keeps the filters and offers a way out', async ({ page, visit }) => {
+  await visit('/audit');
+  await page.keyboard.press('/');
+  await page.keyboard.type('nothing-has-this-text');
+  await expect(page.getByText('No calls match')).toBeVisible();
+  await page.getByRole('button', { name: 'Clear all' }).click();
+  await expect(page.getByRole('table', { name: 'Calls' })).toBeVisible();
+});
+
+test('the live tail shows a call that is made meanwhile', async ({ page, visit, gateway }) => {
+  await visit('/audit');
+  await expect(page.getByRole('button', { name: /Live tail/ })).toHaveAttribute('aria-pressed', 'true');
+  await page.mouse.move(5, 5);
+  await gateway.chat('Seen live', { model: 'live-tail-model' });
+  await expect(page.getByRole('row').nth(1)).toContainText('live-tail-model');
+});
+
+test('the live tail pauses on hover and counts what is new', async ({ page, visit, gateway }) => {
+  await visit('/audit');
+  await page.getByRole('row').nth(2).hover();
+  await gateway.chat('One', { model: 'paused-one' });
+  await gateway.chat('Two', { model: 'paused-two' });
+  const bar = page.getByRole('button', { name: /2 new calls/ });
+  await expect(bar).toBeVisible();
+  await expect(page.getByRole('table', { name: 'Calls' })).not.toContainText('paused-two');
+  await bar.click();
+  await expect(page.getByRole('row').nth(1)).toContainText('paused-two');
+  await page.keyboard.press('l');
+  await expect(page.getByRole('button', { name: /Live tail/ })).toHaveAttribute('aria-pressed', 'false');
+});
+
+test('the inspector draws the journey and shows bodies and headers', async ({ page, visit, gateway }) => {
+  await gateway.chat('A question for the inspector', { model: SAMPLE.alias });
+  await visit('/audit');
+  await page.getByRole('row').nth(1).click();
+  const panel = page.locator(inspector);
+  await expect(page).toHaveURL(/open=/);
+  for (const step of ['Authenticated', 'Resolved', 'Attempt 1', 'Reply']) await expect(panel.getByText(step, { exact: true })).toBeVisible();
+  await panel.getByRole('tab', { name: 'Request' }).click();
+  await expect(panel.getByText('A question for the inspector')).toBeVisible();
+  await panel.getByRole('tab', { name: 'Response' }).click();
+  await expect(panel.getByText(/You said: A question/)).toBeVisible();
+  await panel.getByRole('tab', { name: 'Headers' }).click();
+  await expect(panel.getByText('x-gateway-provider')).toBeVisible();
+  await page.keyboard.press('Escape');
+  await expect(panel).toHaveCount(0);
+  await page.goBack();
+});
+
+test('a refused call says which guardrail blocked it', async ({ page, visit, gateway, samples }) => {
+  await gateway.chat('My password is hunter2', { key: samples.inferenceKey });
+  await visit('/audit?status=400');
+  await page.getByRole('row').filter({ hasText: SAMPLE.guardrail }).first().click();
+  await expect(page.locator(inspector).getByText('blocked', { exact: true })).toBeVisible();
+});
+
+test('J and K go through the calls while one is open', async ({ page, visit }) => {
+  await visit('/audit');
+  await page.getByRole('row').nth(1).click();
+  const before = page.url();
+  await page.keyboard.press('j');
+  await expect(page).not.toHaveURL(before);
+  await page.keyboard.press('k');
+  await expect(page).toHaveURL(before);
+});
+
+test('the conversation has its calls, oldest first', async ({ page, visit, gateway }) => {
+  const list = await gateway.expectApi('GET', '/audit/log?session_id=session-of-the-tests&limit=1');
+  await visit(`/audit?open=${list.entries[0].id}&tab=conversation`);
+  const turns = page.getByRole('list', { name: 'Conversation' });
+  await expect(turns.locator('> li')).toHaveCount(2);
+  await expect(turns.locator('> li').first()).toContainText('First');
+  await expect(turns.locator('> li').last()).toContainText('Second');
+  await expect(turns.locator('[aria-current]')).toContainText('this call');
+});
+
+test('a call opens by its request id', async ({ page, visit, gateway }) => {
+  const list = await gateway.expectApi('GET', '/audit/log?limit=1');
+  await visit(`/audit?open=${list.entries[0].request_id}`);
+  await expect(page.locator(inspector).getByText(list.entries[0].request_id).first()).toBeVisible();
+});
+
+test('the calls of the list can be exported', async ({ page, visit }) => {
+  await visit('/audit?status=404');
+  await page.getByRole('button', { name: 'Export' }).click();
+  const [file] = await Promise.all([page.waitForEvent('download'), page.getByRole('menuitem', { name: /CSV/ }).click()]);
+  expect(file.url()).toContain('status_code=404');
+});
+
+test('on a phone the list has two-line rows and the inspector fills the screen', async ({ page, visit }) => {
+  await page.setViewportSize({ width: 390, height: 844 });
+  await visit('/audit');
+  await page.getByRole('list', { name: 'Calls' }).getByRole('button').first().click();
+  const box = await page.locator(inspector).boundingBox();
+  expect(box?.width).toBe(390);
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+});
