@@ -91,14 +91,16 @@ test('J and K go through the calls while one is open', async ({ page, visit }) =
   await expect(page).toHaveURL(before);
 });
 
-test('the conversation has its calls, oldest first', async ({ page, visit, gateway }) => {
-  const list = await gateway.expectApi('GET', '/audit/log?session_id=session-of-the-tests&limit=1');
+test('the conversation has its calls, oldest first', async ({ page, visit, gateway, samples }) => {
+  const turns = [{ role: 'user', content: 'First of the conversation' }, { role: 'assistant', content: 'Answer' }, { role: 'user', content: 'Second of the conversation' }];
+  for (const length of [1, 3]) await gateway.call('POST', '/v1/chat/completions', { model: 'demo-chat', messages: turns.slice(0, length) }, { authorization: `Bearer ${samples.inferenceKey}`, 'x-gateway-session-id': 'conversation-of-the-audit-test' });
+  const list = await gateway.expectApi('GET', '/audit/log?limit=1');
   await visit(`/audit?open=${list.entries[0].id}&tab=conversation`);
-  const turns = page.getByRole('list', { name: 'Conversation' });
-  await expect(turns.locator('> li')).toHaveCount(2);
-  await expect(turns.locator('> li').first()).toContainText('First');
-  await expect(turns.locator('> li').last()).toContainText('Second');
-  await expect(turns.locator('[aria-current]')).toContainText('this call');
+  const conversation = page.getByRole('list', { name: 'Conversation' });
+  await expect(conversation.locator('> li')).toHaveCount(2);
+  await expect(conversation.locator('> li').first()).toContainText('First');
+  await expect(conversation.locator('> li').last()).toContainText('Second');
+  await expect(conversation.locator('[aria-current]')).toContainText('this call');
 });
 
 test('a call opens by its request id', async ({ page, visit, gateway }) => {

@@ -110,7 +110,7 @@ export function attemptSteps(entry: Entry): JourneyStep[] {
     const step: JourneyStep = {
       step: "attempt", state: failed ? "failed" : "done", title: `Attempt ${i + 1}`, sub: attempt.provider_name,
       tag: <Tag kind={failed ? "bad" : "ok"}>{attempt.status || "no answer"}</Tag>,
-      detail: dots([attempt.error ?? attempt.model, attempt.error && attempt.model, attempt.translated_to && `translated: ${attempt.translated_to}`, attempt.retry_after_ms != null && `Retry-After ${duration(attempt.retry_after_ms)}`, failed && i < entry.attempts.length - 1 && "so the next target"]),
+      detail: dots([attempt.error ?? attempt.model, attempt.error && attempt.model, attempt.translated_to && `translated: ${attempt.translated_to}`, attempt.retry_after_ms != null && `Retry-After ${Math.ceil(attempt.retry_after_ms / 1000)} s`, failed && i < entry.attempts.length - 1 && "so the next target"]),
       time: duration(whole(attempt)),
       timeline: { total, start, wait, run, failed, legend },
     };
