@@ -94,7 +94,10 @@ test('J and K go through the calls while one is open', async ({ page, visit }) =
 test('the conversation has its calls, oldest first', async ({ page, visit, gateway, samples }) => {
   const turns = [{ role: 'user', content: 'First of the conversation' }, { role: 'assistant', content: 'Answer' }, { role: 'user', content: 'Second of the conversation' }];
   for (const length of [1, 3]) await gateway.call('POST', '/v1/chat/completions', { model: 'demo-chat', messages: turns.slice(0, length) }, { authorization: `Bearer ${samples.inferenceKey}`, 'x-gateway-session-id': 'conversation-of-the-audit-test' });
-  const list = await gateway.expectApi('GET', '/audit/log?limit=1');
+  // Entries are written a moment after the answer.
+  const read = () => gateway.expectApi('GET', '/audit/log?session_id=conversation-of-the-audit-test');
+  await expect.poll(async () => (await read()).entries.length).toBe(2);
+  const list = await read();
   await visit(`/audit?open=${list.entries[0].id}&tab=conversation`);
   const conversation = page.getByRole('list', { name: 'Conversation' });
   await expect(conversation.locator('> li')).toHaveCount(2);
@@ -123,4 +126,15 @@ test('on a phone the list has two-line rows and the inspector fills the screen',
   const box = await page.locator(inspector).boundingBox();
   expect(box?.width).toBe(390);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+});
+
+test('scrolling reads the next page with the cursor, without counting again', async ({ page, visit, gateway }) => {
+  for (let n = 0; n < 6; n++) await Promise.all(Array.from({ length: 10 }, () => gateway.chat('Hello', { model: 'paging-model' })));
+  await visit('/audit?requested_model=paging-model');
+  await expect(page.getByText('50 of 60')).toBeVisible();
+  const next = page.waitForRequest(/cursor=.*include_total=false/);
+  await page.mouse.wheel(0, 4000);
+  await next;
+  await expect(page.getByText('60 of 60')).toBeVisible();
+  await expect(page.getByText('All shown')).toBeVisible();
 });

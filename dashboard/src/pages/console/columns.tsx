@@ -31,7 +31,7 @@ function What({ event }: { event: ConsoleEvent }) {
         <Status kind={httpKind(event.status)} className="num">{event.status}</Status>
         <b className="truncate font-medium">{event.requested_model || event.path}</b>
         {event.cache_type ? <span className="inline-flex items-center gap-1 text-ink-2"><Zap aria-hidden className="size-3.5 text-accent-ink" />cache, {event.cache_type}</span> : target && target !== event.requested_model ? <>{arrow}<span className="truncate text-ink-2">{target}</span></> : null}
-        {event.attempts > 1 && <span className="text-small text-ink-3">{event.attempts} attempts</span>}
+        {event.attempts > 1 && <span className="text-small whitespace-nowrap text-ink-3 phone:hidden">{event.attempts} attempts</span>}
         {event.error_code && <code className="truncate text-ink-2">{event.error_code}</code>}
       </span>
     );

@@ -22,7 +22,7 @@ export function PickCall({ onPick, onClose }: { onPick: (id: string) => void; on
   const calls = useCalls(search);
   return (
     <Drawer title="Pick a call" sub="Its body, route and key are filled in" onClose={onClose}>
-      <SearchInput label="Request id, model, path, error" value={search} onChange={setSearch} className="mb-3 w-full!" />
+      <SearchInput label="Request id, model, path, error" value={search} onChange={setSearch} className="mb-3 max-w-none!" />
       <Table label="Calls" rows={(calls.data?.entries ?? []).filter((row) => row.method === "POST" && row.data.request_body != null)} columns={COLUMNS} rowKey={(row) => row.id} loading={calls.isPending} error={calls.error} onRetry={() => void calls.refetch()} onOpen={(row) => onPick(row.id)} empty={<EmptyState small title="No calls with a body">Bodies are recorded with <code>LOGGING_LOG_BODIES</code>.</EmptyState>} />
     </Drawer>
   );
