@@ -55,5 +55,5 @@ export function IconButton({ label, icon: Icon, size = "md", look = "quiet", hin
 
 /** A key of the keyboard. */
 export function Kbd({ children }: { children: ReactNode }) {
-  return <kbd className="inline-grid h-[18px] min-w-[18px] place-items-center rounded-sm border border-line-strong bg-surface px-1 font-sans text-[11px]/4 font-medium text-ink-3 phone:hidden">{children}</kbd>;
+  return <kbd aria-hidden className="inline-grid h-[18px] min-w-[18px] place-items-center rounded-sm border border-line-strong bg-surface px-1 font-sans text-[11px]/4 font-medium text-ink-3 phone:hidden">{children}</kbd>;
 }
