@@ -44,9 +44,9 @@ export function TargetList({ noun, values, onChange, weights, onWeights, suggest
                 </span>
               )}
               <span className="flex flex-none">
-                <IconButton label={`Move ${noun.toLowerCase()} ${i + 1} up`} icon={ArrowUp} size="sm" disabled={i === 0} onClick={() => swap(i, i - 1)} className="phone:w-8" />
-                <IconButton label={`Move ${noun.toLowerCase()} ${i + 1} down`} icon={ArrowDown} size="sm" disabled={i === values.length - 1} onClick={() => swap(i, i + 1)} className="phone:w-8" />
-                <IconButton label={`Remove ${noun.toLowerCase()} ${i + 1}`} icon={Trash2} size="sm" disabled={values.length <= least} onClick={() => onChange(values.filter((_, k) => k !== i))} className="phone:w-8" />
+                <IconButton label={`Move ${noun.toLowerCase()} ${i + 1} up`} icon={ArrowUp} size="sm" disabled={i === 0} onClick={() => swap(i, i - 1)} className="disabled:border-transparent! disabled:bg-transparent! phone:w-8" />
+                <IconButton label={`Move ${noun.toLowerCase()} ${i + 1} down`} icon={ArrowDown} size="sm" disabled={i === values.length - 1} onClick={() => swap(i, i + 1)} className="disabled:border-transparent! disabled:bg-transparent! phone:w-8" />
+                <IconButton label={`Remove ${noun.toLowerCase()} ${i + 1}`} icon={Trash2} size="sm" disabled={values.length <= least} onClick={() => onChange(values.filter((_, k) => k !== i))} className="disabled:border-transparent! disabled:bg-transparent! phone:w-8" />
               </span>
             </div>
             {note?.(value, i)}

@@ -4,6 +4,7 @@ import { FilterBar } from "@/app/Page";
 import { EmptyState, NoMatch } from "@/components/EmptyState";
 import { FilterChip } from "@/components/FilterChip";
 import { SearchInput } from "@/components/Input";
+import { RowLink } from "@/components/RowLink";
 import { Segmented } from "@/components/Segmented";
 import { Status, Tag } from "@/components/Status";
 import { Table, TableFoot, type Column } from "@/components/Table";
@@ -21,11 +22,11 @@ export const accessOf = (model: Model): { kind: "ok" | "paused" | "warn"; text: 
 const word = (text: string) => text.replaceAll("_", " ");
 const COLUMNS: Column<Model>[] = [
   { key: "model", title: "Model", sort: "selector", first: "asc", phone: "title", cell: (row) => <span className="block max-w-96 truncate" title={row.selector}><span className="font-medium">{row.model.metadata.display_name ?? row.model.id}</span>{row.model.metadata.display_name && <span className="ml-1.5 text-small text-ink-3">{row.model.id}</span>}</span> },
-  { key: "provider", title: "Provider", sort: "provider", first: "asc", phone: "sub", cell: (row) => <Link to="/providers" search={{ open: row.provider_name }} className="text-ink-2 hover:underline">{row.provider_name}</Link> },
+  { key: "provider", title: "Provider", sort: "provider", first: "asc", phone: "sub", cell: (row) => <RowLink to="/providers" search={{ open: row.provider_name }} className="text-ink-2 hover:underline">{row.provider_name}</RowLink> },
   { key: "modes", title: "Does", cell: (row) => <span className="text-ink-2">{row.model.metadata.modes.map(word).join(", ") || NONE}</span> },
   { key: "can", title: "Can", cell: (row) => <Capabilities model={row} /> },
   { key: "context", title: "Context", align: "right", sort: "context", phone: "sub", cell: (row) => <span className="text-ink-2">{compact(row.model.metadata.context_window)}</span> },
-  { key: "price", title: "In / out per M", align: "right", sort: "price", phone: "end", cell: (row) => <Link to="/models" search={{ tab: "pricing", open: row.selector } as never} className={row.model.metadata.pricing ? "hover:underline" : "text-ink-3 hover:underline"}>{rates(row.model.metadata.pricing)}</Link> },
+  { key: "price", title: "In / out per M", align: "right", sort: "price", phone: "end", cell: (row) => <RowLink to="/models" search={{ tab: "pricing", open: row.selector } as never} className={row.model.metadata.pricing ? "hover:underline" : "text-ink-3 hover:underline"}>{rates(row.model.metadata.pricing)}</RowLink> },
   { key: "access", title: "Who may use it", phone: "subEnd", cell: (row) => <Status kind={accessOf(row).kind}>{accessOf(row).text}</Status> },
 ];
 

@@ -7,7 +7,7 @@ import { KeyValues } from "@/components/Panel";
 import { Status, Tag } from "@/components/Status";
 import { count, NONE } from "@/format";
 import { accessOf } from "./Inventory";
-import { overrideOf, rate, rates, type Model } from "./queries";
+import { PRICE_FIELDS, rate, rates, type Model } from "./queries";
 
 /** What is known about a model, with the ways to change it. */
 export function ModelDrawer({ model, onClose }: { model: Model; onClose: () => void }) {
@@ -15,7 +15,7 @@ export function ModelDrawer({ model, onClose }: { model: Model; onClose: () => v
   const access = accessOf(model);
   const rule = model.access.override;
   const caps = Object.entries(metadata.capabilities);
-  const prices = Object.entries(overrideOf(metadata.pricing)).filter(([name]) => name !== "tiers");
+  const prices = PRICE_FIELDS.flatMap(([name, label, per]) => (metadata.pricing?.[name] == null ? [] : [{ label, value: <span className="num">{rate(metadata.pricing[name])} <span className="text-ink-3">per {per}</span></span> }]));
   const link = buttonClass({ size: "sm" });
   return (
     <Drawer
@@ -51,7 +51,7 @@ export function ModelDrawer({ model, onClose }: { model: Model; onClose: () => v
         </>
       )}
       <h3 className="mt-5 mb-2 font-strong">Price <span className="text-small font-regular text-ink-3">effective, US dollars</span></h3>
-      {prices.length ? <KeyValues items={prices.map(([name, value]) => ({ label: name.replace("per_mtok", "per M tokens").replaceAll("_", " "), value: <span className="num">{rate(value as number)}</span> }))} /> : <p className="text-ink-2">{rates(metadata.pricing)}: calls are counted, their cost is not.</p>}
+      {prices.length ? <KeyValues items={prices} /> : <p className="text-ink-2">{rates(metadata.pricing)}: calls are counted, their cost is not.</p>}
       {(metadata.pricing?.tiers ?? []).map((tier) => (
         <p key={tier.above_tokens} className="mt-2 text-small text-ink-2">Above {count(tier.above_tokens)} tokens: {rates(tier as never)}</p>
       ))}

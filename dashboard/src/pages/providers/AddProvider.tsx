@@ -102,7 +102,7 @@ function Connect({ type, steps, onBack, taken, pools, onClose, onAdded }: Connec
             </Button>
           )}
           <Button look="primary" shortcut="⌘↵" disabled={!complete} busy={test.isPending} onClick={primary}>
-            Test
+            Test connection
           </Button>
         </>
       )}

@@ -38,7 +38,7 @@ function PoolRow({ pool, onOpen }: { pool: Pool; onOpen: (name: string) => void 
         {pool.members_status.map((member, i) => {
           const out = isOut(member);
           return (
-            <li key={member.name} className="min-w-[88px] phone:min-w-0" style={{ flexGrow: known ? Math.max(member.share ?? 0, 0.001) : 1, flexBasis: 0 }}>
+            <li key={member.name} className="min-w-36 phone:min-w-0" style={{ flexGrow: known ? Math.max(member.share ?? 0, 0.001) : 1, flexBasis: 0 }}>
               <span aria-hidden className={cx("block h-1.5 rounded-full", out ? "border border-dashed border-bad" : !known ? "bg-selected" : (member.share ?? 0) === 0 ? "bg-selected" : i % 2 ? "bg-c4" : "bg-c2")} style={known ? undefined : { minWidth: 24 }} />
               <span className="mt-1.5 flex min-w-0 items-center gap-1.5">
                 <StatusIcon kind={out && member.known && member.enabled ? "bad" : memberKind(member)} />

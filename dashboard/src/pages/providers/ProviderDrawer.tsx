@@ -93,15 +93,17 @@ export function ProviderDrawer({ name, status, readOnly, onClose }: { name: stri
       {!readOnly && (
         <>
           <ConnectionTest result={test.data} error={test.error} stale={test.context !== undefined && test.context.print !== print} busy={test.isPending} onTest={() => test.mutate()} stored={!changed} />
-          <Button icon={Search} size="sm" busy={find.busy} disabled={changed} onClick={() => find.mutate({ input: name })}>
-            Discover models
-          </Button>
+          <div className="flex flex-wrap items-center justify-between gap-3">
+            <Switch checked={draft.enabled} onChange={(enabled) => change({ enabled })}>
+              Enabled
+            </Switch>
+            <Button icon={Search} size="sm" busy={find.busy} disabled={changed} title={changed ? "Save first: it lists the models of the stored provider." : undefined} onClick={() => find.mutate({ input: name })}>
+              Discover models
+            </Button>
+          </div>
         </>
       )}
       {!own && view && <Note>Configured in the {SOURCES[view.source] ?? view.source}. Saving stores a version here that goes before it; deleting that one restores it.</Note>}
-      <Switch checked={draft.enabled} disabled={readOnly} onChange={(enabled) => change({ enabled })}>
-        Enabled
-      </Switch>
       <ConnectionFields body={draft} onChange={change} type={type} errors={provider.errors} keySet={view?.api_key_set} keyEnd={view?.api_key_last4} addressChanged={before !== null && body.base_url !== before.base_url} />
       <Field label="Priority" hint="Lower is asked first for a bare model name.">
         <NumberInput value={draft.priority} onChange={(priority) => change({ priority: priority ?? 0 })} />

@@ -2,7 +2,7 @@ import { Link } from "@tanstack/react-router";
 import { Eye, FlaskConical, Lock, ScrollText, Search, Server } from "lucide-react";
 import type { ReactNode } from "react";
 import { Button } from "@/components/Button";
-import { Sparkline } from "@/components/charts/Sparkline";
+import { Sparkline, TickBars } from "@/components/charts/Sparkline";
 import { cx } from "@/components/cx";
 import { EmptyState } from "@/components/EmptyState";
 import { Menu } from "@/components/Menu";
@@ -14,6 +14,13 @@ import type { ProviderStatus } from "./queries";
 
 const kindOf = (row: ProviderStatus) => (row.enabled ? healthKind(row.health.state) : "paused");
 const points = (row: ProviderStatus) => row.series?.first_byte_ms.filter((value) => value !== null).length ?? 0;
+
+/** Sums of five minutes each, as red bars. */
+const perFive = (errors: readonly number[]) =>
+  Array.from({ length: Math.ceil(errors.length / 5) }, (_, i) => {
+    const value = errors.slice(i * 5, i * 5 + 5).reduce((sum, each) => sum + each, 0);
+    return { value, bad: value };
+  });
 
 const COLUMNS: Column<ProviderStatus>[] = [
   { key: "name", title: "Name", phone: "title", cell: (row) => <span className="flex min-w-0 items-center gap-2.5"><span className="phone:hidden"><Mark name={row.type} /></span><span className="max-w-64 truncate" title={row.name}><span className="font-medium">{row.name}</span>{row.type !== row.name && <span className="ml-1 text-ink-2 phone:hidden">{row.type}</span>}</span></span> },
@@ -32,9 +39,9 @@ const COLUMNS: Column<ProviderStatus>[] = [
     align: "right",
     cell: (row) => (
       <span className="inline-flex items-center justify-end gap-2">
-        {Boolean(row.errors_last_hour) && <Sparkline values={row.series?.errors ?? []} tone="bad" width={44} height={14} />}
+        {Boolean(row.errors_last_hour) && <span className="w-11"><TickBars height={14} label={`${plural(row.errors_last_hour ?? 0, "failed call")} in the last hour, per 5 minutes`} bars={perFive(row.series?.errors ?? [])} /></span>}
         <Link to="/audit" search={{ provider: row.name, status: "error", days: "1" }} title="Failed calls in the audit log" className={cx("hover:underline", row.health.error_rate >= 0.02 ? "font-medium" : "text-ink-2")}>
-          {percent(row.health.error_rate)}
+          {percent(row.health.error_rate, row.health.error_rate === 1 ? 0 : 1)}
         </Link>
       </span>
     ),
