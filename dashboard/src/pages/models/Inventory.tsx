@@ -13,11 +13,15 @@ import type { TabProps } from ".";
 import { ModelDrawer } from "./ModelDrawer";
 import { rates, useModels, type Model } from "./queries";
 
-export const accessOf = (model: Model): { kind: "ok" | "paused" | "warn"; text: string } => {
+type Access = { who: "everyone" | "paths" | "nobody"; kind: "ok" | "paused" | "unknown"; text: string };
+
+/** Who may use a model, in a word. */
+export function accessOf(model: Model): Access {
   const { effective_enabled, user_paths } = model.access;
-  if (!effective_enabled) return { kind: "paused", text: "Nobody" };
-  return user_paths.length ? { kind: "warn", text: user_paths.length === 1 ? (user_paths[0] ?? "") : plural(user_paths.length, "path") } : { kind: "ok", text: "Everyone" };
-};
+  if (!effective_enabled) return { who: "nobody", kind: "paused", text: "Nobody" };
+  if (!user_paths.length) return { who: "everyone", kind: "ok", text: "Everyone" };
+  return { who: "paths", kind: "unknown", text: user_paths.length === 1 ? `Only ${user_paths[0]}` : `Only ${plural(user_paths.length, "path")}` };
+}
 
 const word = (text: string) => text.replaceAll("_", " ");
 const COLUMNS: Column<Model>[] = [
@@ -27,7 +31,7 @@ const COLUMNS: Column<Model>[] = [
   { key: "can", title: "Can", cell: (row) => <Capabilities model={row} /> },
   { key: "context", title: "Context", align: "right", sort: "context", phone: "sub", cell: (row) => <span className="text-ink-2">{compact(row.model.metadata.context_window)}</span> },
   { key: "price", title: "In / out per M", align: "right", sort: "price", phone: "end", cell: (row) => <RowLink to="/models" search={{ tab: "pricing", open: row.selector } as never} className={row.model.metadata.pricing ? "hover:underline" : "text-ink-3 hover:underline"}>{rates(row.model.metadata.pricing)}</RowLink> },
-  { key: "access", title: "Who may use it", phone: "subEnd", cell: (row) => <Status kind={accessOf(row).kind}>{accessOf(row).text}</Status> },
+  { key: "access", title: "Who may use it", phone: "subEnd", cell: (row) => <Status kind={accessOf(row).kind}><span className="inline-block max-w-40 truncate align-bottom">{accessOf(row).text}</span></Status> },
 ];
 
 function Capabilities({ model }: { model: Model }) {
@@ -52,7 +56,7 @@ export function Inventory({ filters, setFilters }: TabProps) {
   const models = useModels();
   const all = models.data ?? [];
   const text = filters.search.toLowerCase();
-  const inSearch = all.filter((row) => (!text || `${row.selector} ${row.model.metadata.display_name ?? ""} ${row.model.metadata.family ?? ""}`.toLowerCase().includes(text)) && (!filters.provider || row.provider_name === filters.provider) && (!filters.access || (filters.access === "everyone" ? accessOf(row).kind === "ok" : filters.access === "paths" ? accessOf(row).kind === "warn" : accessOf(row).kind === "paused")));
+  const inSearch = all.filter((row) => (!text || `${row.selector} ${row.model.metadata.display_name ?? ""} ${row.model.metadata.family ?? ""}`.toLowerCase().includes(text)) && (!filters.provider || row.provider_name === filters.provider) && (!filters.access || accessOf(row).who === filters.access));
   const counts = new Map<string, number>();
   for (const row of inSearch) for (const category of row.model.metadata.categories) counts.set(category, (counts.get(category) ?? 0) + 1);
   const desc = filters.sort.startsWith("-");

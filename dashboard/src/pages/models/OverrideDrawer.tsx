@@ -6,6 +6,7 @@ import { Field, FormSection, Pair } from "@/components/Field";
 import { Input, NumberInput } from "@/components/Input";
 import { ListInput } from "@/components/ListInput";
 import { Note } from "@/components/Note";
+import { labelOf } from "@/components/schema/types";
 import { Select } from "@/components/Select";
 import { Switch } from "@/components/Switch";
 import { OVERRIDES, useModels, type OverrideBody } from "./queries";
@@ -60,7 +61,7 @@ export function OverrideDrawer({ selector: stored, proposed, taken, readOnly, on
       {override.errors.metadata && <p role="alert" className="text-small text-bad">{override.errors.metadata}</p>}
       <div className="grid grid-cols-3 gap-3 phone:grid-cols-2">
         {[...new Set([...CAPABILITIES, ...Object.keys(capabilities)])].map((name) => (
-          <Field key={name} label={name.replaceAll("_", " ")}>
+          <Field key={name} label={labelOf(name, {})}>
             <Select value={name in capabilities ? (capabilities[name] ? "yes" : "no") : ""} options={[{ value: "", label: "as known" }, { value: "yes", label: "yes" }, { value: "no", label: "no" }]} onChange={(value) => setCapability(name, value)} />
           </Field>
         ))}

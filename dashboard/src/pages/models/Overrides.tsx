@@ -12,7 +12,7 @@ import { useOverrides, type Override } from "./queries";
 
 const COLUMNS: Column<Override>[] = [
   { key: "selector", title: "Selector", phone: "title", cell: (row) => <span className="block max-w-96 truncate font-medium" title={row.selector}>{row.selector}</span> },
-  { key: "access", title: "Who may use it", phone: "end", cell: (row) => (row.enabled ? <Status kind={row.user_paths.length ? "warn" : "ok"}>{row.user_paths.length ? "Chosen paths" : "Everyone"}</Status> : <Status kind="paused">Nobody</Status>) },
+  { key: "access", title: "Who may use it", phone: "end", cell: (row) => (row.enabled ? <Status kind={row.user_paths.length ? "unknown" : "ok"}>{row.user_paths.length ? "Chosen paths" : "Everyone"}</Status> : <Status kind="paused">Nobody</Status>) },
   { key: "paths", title: "Paths", phone: "sub", cell: (row) => <span className="text-ink-2">{row.user_paths.join(", ") || "–"}</span> },
   { key: "metadata", title: "Corrects", className: "w-full", cell: (row) => <span className="flex gap-1">{Object.entries(row.metadata).flatMap(([name, value]) => (value == null || (typeof value === "object" && !Object.keys(value).length) ? [] : [<Tag key={name}>{name.replaceAll("_", " ")}</Tag>]))}</span> },
   { key: "from", title: "From", cell: (row) => <span className="text-ink-2">{row.source === "file" ? "file" : "dashboard"}</span> },

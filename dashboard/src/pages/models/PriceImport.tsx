@@ -76,7 +76,7 @@ export function PriceImport({ onClose }: { onClose: () => void }) {
         {checked && (
           <Note kind={checked.errors.length ? "bad" : "ok"}>
             <strong className="font-medium">{checked.errors.length ? `${plural(checked.errors.length, "price")} cannot be imported` : "Checked: nothing is stored yet"}</strong>
-            <Facts className="mt-2" items={[{ label: "New", value: checked.created }, { label: "Changed", value: checked.updated }, { label: "Same", value: checked.unchanged }]} />
+            <Facts className="mt-2" items={[{ label: "New", value: checked.created }, { label: "Changed", value: checked.updated }, { label: "Same", value: checked.unchanged }, ...(mode === "replace" ? [{ label: "Deleted", value: checked.deleted }] : [])]} />
             <ul className="mt-2 text-small">{checked.errors.slice(0, 20).map((error) => <li key={error.index}>{error.selector ?? `Price ${error.index + 1}`}: {error.message}</li>)}</ul>
           </Note>
         )}

@@ -14,8 +14,7 @@ export async function addProvider({ name, body, audience, paths, pool }: NewProv
   if (audience !== "everyone") {
     const rule = { enabled: audience === "paths", user_paths: audience === "paths" ? paths : [] };
     await unwrap(api.PUT("/admin/api/v1/model-overrides/{selector}", { params: { path: { selector: `${name}/*` } }, body: rule }));
-    const { api_key: _, ...rest } = body;
-    stored = await unwrap(PROVIDERS.write(name, rest));
+    stored = await unwrap(PROVIDERS.write(name, { ...body, api_key: undefined }));
   }
   if (pool) await unwrap(POOLS.write(pool.name, { ...POOLS.bodyOf(pool), members: [...pool.members, name] }));
   return stored;
