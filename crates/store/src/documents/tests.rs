@@ -421,9 +421,10 @@ async fn a_tenant_refers_to_documents_of_the_default_tenant_that_it_does_not_hav
 #[tokio::test]
 async fn the_keys_of_a_tenant_refer_to_its_documents() {
     for_each_backend(|store| async move {
+        store.collection::<Provider>().put(&provider("a"), Write::Create, "m", None).await.unwrap();
         let pools = store.collection_of::<Pool>("acme");
-        pools.put(&pool("p", &[]), Write::Create, "m", None).await.unwrap();
-        store.collection_of::<Pool>("other").put(&pool("p", &[]), Write::Create, "m", None).await.unwrap();
+        pools.put(&pool("p", &["a"]), Write::Create, "m", None).await.unwrap();
+        store.collection_of::<Pool>("other").put(&pool("p", &["a"]), Write::Create, "m", None).await.unwrap();
         let key = AuthKey {
             tenant_id: Some("acme".to_owned()),
             provider_pool_id: Some("p".to_owned()),
