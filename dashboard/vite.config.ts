@@ -7,6 +7,8 @@ const gateway = process.env.GATEHOUSE_URL ?? "http://127.0.0.1:8080";
 
 export default defineConfig({
   base: "/admin/dashboard/",
+  // The gateway moves the links of index.html below its base path; all other links are relative.
+  experimental: { renderBuiltUrl: (_file, { hostType }) => (hostType === "html" ? undefined : { relative: true }) },
   plugins: [fonts(), react(), tailwindcss()],
   resolve: { alias: { "@": new URL("./src", import.meta.url).pathname } },
   build: {
@@ -14,6 +16,8 @@ export default defineConfig({
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
+    // One file for the libraries that every page needs: it compresses better, and stays cached when the pages change.
+    rolldownOptions: { output: { advancedChunks: { groups: [{ name: "base", test: /node_modules\/(react|react-dom|scheduler|@tanstack|openapi-fetch|lucide-react\/dist\/esm\/(createLucideIcon|Icon|context|defaultAttributes|shared))/ }] } } },
   },
   server: {
     port: 5173,

@@ -1,4 +1,4 @@
 declare module "subset-font" {
   type Axis = number | { min: number; max: number; default?: number };
-  export default function subsetFont(font: Buffer, text: string, options: { targetFormat: "woff2"; noLayoutClosure?: boolean; variationAxes?: Record<string, Axis> }): Promise<Buffer>;
+  export default function subsetFont(font: Buffer, text: string, options: { targetFormat: "woff2"; keepFeatures?: string[]; variationAxes?: Record<string, Axis> }): Promise<Buffer>;
 }

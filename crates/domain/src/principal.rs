@@ -16,7 +16,7 @@ use crate::user_path::UserPath;
 pub struct KeyFacts {
     pub id: Arc<str>,
     pub name: Arc<str>,
-    /// Used only by searches in the admin API.
+    /// The description and the part of the value that may be shown; used only by searches in the admin API.
     pub description: Box<str>,
     pub digest: [u8; 32],
     pub scopes: Vec<Scope>,

@@ -2,14 +2,17 @@ import createClient from "openapi-fetch";
 import { ApiError } from "./errors";
 import type { components, paths } from "./schema";
 
+/** The base path of the gateway (BASE_PATH), e.g. "/gate"; "" without one. */
+export const BASE = location.pathname.split("/admin/dashboard")[0] ?? "";
+
 /** The generated client. Paths are as in the OpenAPI document, e.g. `api.GET("/admin/api/v1/models")`. */
-export const api = createClient<paths>({ baseUrl: "", credentials: "same-origin" });
+export const api = createClient<paths>({ baseUrl: BASE, credentials: "same-origin" });
 
 /** A schema of the OpenAPI document by name, e.g. `Schema<"KeyView">`. */
 export type Schema<Name extends keyof components["schemas"]> = components["schemas"][Name];
 
 /** Prefix of the admin API, for addresses that the client does not build (downloads, streams). */
-export const ADMIN = "/admin/api/v1";
+export const ADMIN = `${BASE}/admin/api/v1`;
 
 type Answer<T> = { data?: T; error?: unknown; response: Response };
 

@@ -50,8 +50,8 @@ function Groups({ roomy, onGo }: { roomy?: boolean; onGo?: () => void }) {
 function Me() {
   const { caller, config } = useSession();
   const zone = useZone();
-  const name = caller.email ?? caller.name ?? (caller.scopes?.includes("admin:write") ? "Administrator" : "Gateway key");
-  const role = caller.roles.length ? caller.roles.join(", ") : caller.scopes?.some((scope) => scope.startsWith("admin:")) === false ? "Inference key" : caller.scopes ? "Admin" : "Signed in";
+  const name = caller.email ?? caller.name ?? (caller.scopes.includes("admin:write") ? "Administrator" : "Gateway key");
+  const role = caller.roles.length ? caller.roles.join(", ") : caller.scopes.some((scope) => scope.startsWith("admin:")) ? "Admin" : "Inference key";
   const where = caller.tenant ? caller.tenant : caller.userPath === "/" ? (config.edition === "enterprise" ? "all tenants" : "all paths") : caller.userPath;
   return (
     <div className="flex items-center border-t border-line py-1.5 pr-2 pl-3">

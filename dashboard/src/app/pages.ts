@@ -55,7 +55,7 @@ export const GROUPS = ["", "Observe", "Route", "Control", "System"] as const;
 export function visiblePages({ config, caller }: Session): PageEntry[] {
   return PAGES.filter((page) => {
     if (page.capability && config.capabilities[page.capability] !== true) return false;
-    if (page.unlessScope && caller.scopes && allows(caller.scopes, page.unlessScope)) return false;
+    if (page.unlessScope && allows(caller.scopes, page.unlessScope)) return false;
     return !page.scope || allows(caller.scopes, page.scope);
   });
 }

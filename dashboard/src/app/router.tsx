@@ -1,6 +1,6 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent, Link, Outlet } from "@tanstack/react-router";
 import { Compass } from "lucide-react";
-import { setSignedOutHandler } from "@/api/client";
+import { BASE, setSignedOutHandler } from "@/api/client";
 import { queryClient } from "@/api/query";
 import { buttonClass } from "@/components/Button";
 import { EmptyState, ErrorNote } from "@/components/EmptyState";
@@ -37,7 +37,7 @@ const missing = createRoute({ getParentRoute: () => shell, path: "$", component:
 
 export const router = createRouter({
   routeTree: root.addChildren([signIn, shell.addChildren([...pages, missing])]),
-  basepath: "/admin/dashboard",
+  basepath: `${BASE}/admin/dashboard`,
   defaultPreload: "intent",
   scrollRestoration: true,
   parseSearch,

@@ -1,50 +1,43 @@
 import { useQuery } from "@tanstack/react-query";
 import { createContext, useContext, type ReactNode } from "react";
 import { ADMIN, api, request, unwrap, type Schema } from "@/api/client";
-import { ApiError } from "@/api/errors";
 import { queryClient } from "@/api/query";
 
-/** Who is signed in, as far as the gateway says it. */
-export type Caller = { name: string | null; email: string | null; roles: string[]; /** null when not known: everything is shown and the gateway refuses. */ scopes: string[] | null; userPath: string; tenant: string | null };
+/** Who is signed in. */
+export type Caller = { name: string | null; email: string | null; roles: string[]; scopes: string[]; userPath: string; tenant: string | null };
 
-export type Session = { config: Schema<"DashboardConfig">; caller: Caller };
+type Config = Schema<"DashboardConfig">;
+export type Session = { config: Config; caller: Caller };
 
-const UNKNOWN: Caller = { name: null, email: null, roles: [], scopes: null, userPath: "/", tenant: null };
-let signedInCaller: Caller | null = null;
+const callerOf = (me: Schema<"Me">): Caller => ({ name: me.user?.name ?? me.principal.name ?? null, email: me.user?.email ?? null, roles: me.roles, scopes: me.scopes, userPath: me.user_path, tenant: me.tenant_id ?? null });
 
-const fromMe = (me: Schema<"Me">): Caller => ({ name: me.user?.name ?? me.principal.name ?? null, email: me.user?.email ?? null, roles: me.roles, scopes: me.scopes, userPath: me.user_path, tenant: me.tenant_id ?? null });
+/** How users sign in here; part of the configuration that is answered to everybody. */
+export type SignInWays = Config["identity"];
+let ways: SignInWays | null = null;
 
 async function readSession(): Promise<Session | null> {
-  const { data: config, error, response } = await api.GET("/admin/api/v1/dashboard/config");
-  if (response.status === 401) return null;
-  if (!config) throw new ApiError(response.status, error, response.headers.get("x-request-id"));
-  if (signedInCaller) return { config, caller: signedInCaller };
-  const caller = config.identity.enabled ? fromMe(await unwrap(api.GET("/admin/api/v1/auth/me"))) : UNKNOWN;
-  return { config, caller };
+  const config = await unwrap(api.GET("/admin/api/v1/dashboard/config"));
+  ways = config.identity;
+  return config.caller ? { config, caller: callerOf(config.caller) } : null;
 }
+
+/** How users sign in, as known since the session was last read. */
+export const signInWays = (): SignInWays => ways ?? { enabled: false, oidc_providers: [] };
 
 /** The session; null when nobody is signed in. */
 export function useSessionQuery() {
   return useQuery({ queryKey: ["session"], queryFn: readSession, staleTime: Infinity, gcTime: Infinity });
 }
 
-/** Whether users can sign in by email: known from /auth/me, which is 503 without identity. */
-export async function emailLoginConfigured(): Promise<boolean> {
-  const response = await fetch(`${ADMIN}/auth/me`, { credentials: "same-origin" });
-  return response.status !== 503;
-}
-
 /** Exchanges a key for the session cookie. The key is not kept. */
 export async function signInWithKey(key: string) {
-  const response = await request(`${ADMIN}/auth/session`, { method: "POST", headers: { authorization: `Bearer ${key}` } });
-  const view = (await response.json()) as Schema<"SessionView">;
-  signedInCaller = { ...UNKNOWN, scopes: view.scopes, userPath: view.user_path, tenant: view.tenant_id ?? null };
+  const opened = await request(`${ADMIN}/auth/session`, { method: "POST", headers: { authorization: `Bearer ${key}` } });
+  await opened.arrayBuffer();
   await queryClient.invalidateQueries({ queryKey: ["session"] });
 }
 
 export async function signInWithPassword(email: string, password: string) {
   await unwrap(api.POST("/admin/api/v1/auth/login", { body: { email, password } }));
-  signedInCaller = null;
   await queryClient.invalidateQueries({ queryKey: ["session"] });
 }
 
@@ -55,7 +48,6 @@ export async function signOut() {
 
 /** Drops everything that was read in the session. */
 export function forgetSession() {
-  signedInCaller = null;
   queryClient.setQueryData(["session"], null);
   queryClient.removeQueries({ predicate: (query) => query.queryKey[0] !== "session" });
 }
@@ -67,8 +59,8 @@ export function SessionProvider({ session, children }: { session: Session; child
 }
 
 /** Whether scopes allow a scope: write includes read, `admin:*` covers every area. */
-export function allows(scopes: string[] | null, wanted: string): boolean {
-  if (!scopes || scopes.includes(wanted)) return true;
+export function allows(scopes: string[], wanted: string): boolean {
+  if (scopes.includes(wanted)) return true;
   if (!wanted.startsWith("admin:")) return false;
   const area = wanted.slice(0, wanted.lastIndexOf(":"));
   const read = wanted.endsWith(":read");

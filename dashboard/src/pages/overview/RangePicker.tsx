@@ -1,25 +1,19 @@
 import { Calendar } from "lucide-react";
-import { useState } from "react";
-import { Button, buttonClass } from "@/components/Button";
-import { Field } from "@/components/Field";
-import { Input } from "@/components/Input";
+import { lazy, Suspense, useState } from "react";
+import { buttonClass } from "@/components/Button";
 import { Popover } from "@/components/Popover";
 import { day, isoDay } from "@/format";
+
+const RangeForm = lazy(() => import("./RangeForm"));
 
 /** A range of days by two dates; the trigger shows the range in use. */
 export function RangePicker({ first, last, onChange }: { first: string | undefined; last: string | undefined; onChange: (start: string, end: string) => void }) {
   const [open, setOpen] = useState(false);
-  const [start, setStart] = useState("");
-  const [end, setEnd] = useState("");
   if (!first || !last) return null;
   return (
     <Popover
       open={open}
-      onOpenChange={(next) => {
-        setOpen(next);
-        setStart(isoDay(first));
-        setEnd(isoDay(last));
-      }}
+      onOpenChange={setOpen}
       label="Range of days"
       trigger={
         <button type="button" className={buttonClass({})}>
@@ -28,24 +22,18 @@ export function RangePicker({ first, last, onChange }: { first: string | undefin
         </button>
       }
     >
-      <form
-        className="space-y-3"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setOpen(false);
-          onChange(start, end);
-        }}
-      >
-        <Field label="From">
-          <Input type="date" value={start} max={end} onChange={(event) => setStart(event.target.value)} />
-        </Field>
-        <Field label="To">
-          <Input type="date" value={end} min={start} onChange={(event) => setEnd(event.target.value)} />
-        </Field>
-        <Button type="submit" look="primary" full disabled={!start || !end}>
-          Show
-        </Button>
-      </form>
+      {open && (
+        <Suspense fallback={<div className="h-40 w-44" />}>
+          <RangeForm
+            first={isoDay(first)}
+            last={isoDay(last)}
+            onChange={(start, end) => {
+              setOpen(false);
+              onChange(start, end);
+            }}
+          />
+        </Suspense>
+      )}
     </Popover>
   );
 }

@@ -1,4 +1,5 @@
 import { useNavigate } from "@tanstack/react-router";
+import { useMemo } from "react";
 import { useFilters } from "@/app/filters";
 import { Page } from "@/app/Page";
 import { useSession } from "@/app/session";
@@ -12,11 +13,11 @@ import { asOf, isoDay } from "@/format";
 import { FIGURES, type FigureName } from "./figures";
 import { Hero } from "./Hero";
 import { ErrorsPanel, LatencyPanel, PathsPanel, ProvidersPanel } from "./Panels";
-import { usageOf, useOverview, type ErrorEvent } from "./queries";
+import { usageOf, useOverview } from "./queries";
 import { RangePicker } from "./RangePicker";
 import { RatePanel, useRate } from "./Rate";
 
-const DAYS = [{ value: "1", label: "24 h" }, { value: "7", label: "7 d" }, { value: "30", label: "30 d" }, { value: "90", label: "90 d" }] as const;
+const DAYS = [{ value: "1", label: "Today" }, { value: "7", label: "7 d" }, { value: "30", label: "30 d" }, { value: "90", label: "90 d" }] as const;
 
 /** Key figures of a range against the one before, health, live rate and errors. */
 export default function OverviewPage() {
@@ -25,7 +26,7 @@ export default function OverviewPage() {
   const [filters, setFilters] = useFilters({ days: "30", start: "", end: "", path: "", figure: "cost" }, { days: DAYS.map((each) => each.value), figure: FIGURES.map((each) => each.name) });
   const overview = useOverview(filters);
   const rate = useRate(session.can("admin:console:read"));
-  const usage = usageOf(overview.data);
+  const usage = useMemo(() => usageOf(overview.data), [overview.data]);
   const paths = usage?.user_paths.map((path) => path.user_path) ?? [];
 
   const ranges = <Segmented label="Range" value={filters.start ? "" : filters.days} onChange={(days) => setFilters({ days, start: null, end: null })} options={DAYS} />;
@@ -44,7 +45,7 @@ export default function OverviewPage() {
       }
       actions={
         <>
-          {overview.data && <span className="num text-small text-ink-3 phone:hidden">{asOf(overview.data.server_time)}</span>}
+          {overview.data && <span className="num text-small text-ink-3 phone:hidden">{asOf(overview.data.as_of)}</span>}
           <Live on={rate.state === "live"} />
         </>
       }
@@ -71,10 +72,10 @@ export default function OverviewPage() {
           {usage && <LatencyPanel usage={usage} range={filters} />}
           {usage && <PathsPanel usage={usage} range={filters} />}
           <ProvidersPanel providers={overview.data.providers} />
-          <RatePanel rate={rate} inFlight={overview.data.providers.reduce((sum, provider) => sum + provider.health.in_flight, 0)} />
+          <RatePanel rate={rate} inFlight={overview.data.in_flight} />
           {overview.data.recent_errors && (
             <div className="col-span-2 phone:col-span-1">
-              <ErrorsPanel errors={overview.data.recent_errors as unknown as ErrorEvent[]} usage={usage} range={filters} onOpen={(row) => void navigate({ to: "/audit", search: { open: row.request_id } })} />
+              <ErrorsPanel errors={overview.data.recent_errors} usage={usage} range={filters} onOpen={(row) => void navigate({ to: "/audit", search: { open: row.request_id } })} />
             </div>
           )}
         </div>

@@ -1,12 +1,12 @@
-import { useQuery } from "@tanstack/react-query";
 import { useRouter, useSearch } from "@tanstack/react-router";
 import { Building2 } from "lucide-react";
 import { useEffect, useState } from "react";
 import { ADMIN } from "@/api/client";
 import { messageOf } from "@/api/errors";
 import { Brand } from "@/app/Brand";
-import { emailLoginConfigured, signInWithKey, signInWithPassword, useSessionQuery } from "@/app/session";
+import { signInWays, signInWithKey, signInWithPassword, useSessionQuery, type SignInWays } from "@/app/session";
 import { Button, buttonClass } from "@/components/Button";
+import { ErrorNote } from "@/components/EmptyState";
 import { Field } from "@/components/Field";
 import { Input } from "@/components/Input";
 import { Note } from "@/components/Note";
@@ -26,7 +26,6 @@ function target(next: string | undefined) {
 export default function SignInPage() {
   const { next } = useSearch({ strict: false }) as { next?: string };
   const session = useSessionQuery();
-  const email = useQuery({ queryKey: ["email-login"], queryFn: emailLoginConfigured, staleTime: Infinity, enabled: session.data === null });
   const router = useRouter();
   const signedIn = Boolean(session.data);
   useEffect(() => {
@@ -46,7 +45,8 @@ export default function SignInPage() {
           </div>
           <h1 className="text-figure font-strong tracking-[-0.018em]">Sign in</h1>
           <p className="mt-1.5 text-ink-2">{location.host}</p>
-          <SignInForm users={email.data === true} providers={[]} />
+          {session.data === null && <SignInForm ways={signInWays()} />}
+          {session.error && <ErrorNote error={session.error} title="The gateway did not answer" onRetry={() => void session.refetch()} />}
         </div>
       </div>
       <Arches />
@@ -54,7 +54,7 @@ export default function SignInPage() {
   );
 }
 
-function SignInForm({ users, providers }: { users: boolean; providers: string[] }) {
+function SignInForm({ ways: { enabled: users, oidc_providers: providers } }: { ways: SignInWays }) {
   const [chosen, setWay] = useState<Way | null>(null);
   const [email, setEmail] = useState("");
   const [secret, setSecret] = useState("");

@@ -77,7 +77,7 @@ fn is_active(key: &KeyFacts, now: Timestamp) -> bool {
 #[utoipa::path(get, path = "/admin/api/v1/auth-keys", tag = "auth-keys",
     params(("limit" = Option<i64>, Query, description = "1 to 200, default 50"), ("offset" = Option<i64>, Query, description = "Default 0"),
         ("cursor" = Option<String>, Query, description = "What `next` of the page before said"),
-        ("search" = Option<String>, Query, description = "Part of the name, the id or the description, in any case"),
+        ("search" = Option<String>, Query, description = "Part of the name, id, description, user path, tenant or shown part of the value, in any case"),
         ("user_path" = Option<String>, Query, description = "A subtree"), ("tenant_id" = Option<String>, Query, description = "Only this tenant"),
         ("enabled" = Option<bool>, Query, description = "Not deactivated, or deactivated"),
         ("active" = Option<bool>, Query, description = "Enabled and not expired, or not"),
@@ -296,7 +296,11 @@ fn covers(path: &UserPath, key: &KeyFacts) -> bool {
 }
 
 fn mentions(key: &KeyFacts, text: &str) -> bool {
-    [&*key.name, &*key.id, &*key.description].iter().any(|field| field.to_lowercase().contains(text))
+    let user_path = key.user_path.as_ref().map_or("", UserPath::as_str);
+    let tenant = key.tenant_id.as_deref().unwrap_or_default();
+    [&*key.name, &*key.id, &*key.description, user_path, tenant]
+        .iter()
+        .any(|field| field.to_lowercase().contains(text))
 }
 
 /// The requested subtree, which must lie within the caller's own.

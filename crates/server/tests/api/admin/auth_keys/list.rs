@@ -134,6 +134,8 @@ async fn keys_are_filtered_and_sorted() {
             ("search=_", &["alpha", "delta", "Gamma_1", "beta", "Alpha 100%"]),
             ("search=a_1", &["Gamma_1"]),
             ("search=nothing", &[]),
+            ("search=/team/", &["alpha", "Alpha 100%"]),
+            ("search=acme", &["delta", "Alpha 100%"]),
             ("user_path=/team", &["alpha", "Gamma_1", "Alpha 100%"]),
             ("user_path=team//a/", &["alpha", "Alpha 100%"]),
             ("user_path=/", &["alpha", "delta", "Gamma_1", "beta", "Alpha 100%"]),
@@ -153,6 +155,8 @@ async fn keys_are_filtered_and_sorted() {
         }
         let id = app.get(PATH).send().await.json()["entries"][0]["id"].as_str().unwrap().to_uppercase();
         assert_eq!(names(&app, app::MASTER, &format!("search={id}")).await, ["alpha"]);
+        let shown = app.get(PATH).send().await.json()["entries"][1]["redacted_value"].as_str().unwrap()[..7].to_owned();
+        assert!(names(&app, app::MASTER, &format!("search={shown}")).await.contains(&"delta".to_owned()), "{shown}");
         let long = format!("search={}", "x".repeat(201));
         for (query, param) in [
             (&*long, "search"),
