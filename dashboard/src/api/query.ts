@@ -48,6 +48,8 @@ export function usePagedList<Row, Page extends { entries: Row[] }>(key: QueryKey
     queryFn: async ({ pageParam, signal }) => (await unwrapTagged(read(pageParam, signal))).value,
     getNextPageParam: (page: Page) => next(page),
     placeholderData: keepPrevious ? keepPreviousData : undefined,
+    // Going back to a long list shows what was read: reading it again would be one request per page.
+    refetchOnMount: (found) => (found.state.data?.pages.length ?? 0) < 2,
     ...rest,
   });
   const pages = query.data?.pages ?? [];

@@ -1,8 +1,11 @@
+import { Link, useLocation } from "@tanstack/react-router";
 import { Search } from "lucide-react";
 import { useEffect, type ReactNode } from "react";
 import { IconButton } from "@/components/Button";
 import { cx } from "@/components/cx";
-import { openPalette } from "./paletteState";
+import { openPalette } from "./overlays";
+import { visiblePages } from "./pages";
+import { useMaybeSession } from "./session";
 
 type PageProps = {
   title: string;
@@ -34,10 +37,29 @@ export function Page({ title, sub, toolbar, actions, flush, className, children 
           <IconButton label="Search" icon={Search} onClick={openPalette} />
         </span>
       </header>
+      <Neighbours />
       <main id="main" tabIndex={-1} className={cx("outline-none", flush ? "flex min-h-0 flex-1 flex-col" : "px-6 pt-5 pb-8 phone:px-3 phone:pt-3 phone:pb-6", className)}>
         {children}
       </main>
     </>
+  );
+}
+
+/** Links between pages that share one entry of the sidebar, e.g. people, roles, tenants and login. */
+function Neighbours() {
+  const session = useMaybeSession();
+  const { pathname } = useLocation();
+  const pages = session ? visiblePages(session).filter((page) => page.tab) : [];
+  const current = pages.find((page) => page.path === pathname);
+  if (!current || pages.length < 2) return null;
+  return (
+    <nav aria-label="People and roles" className="flex gap-1 overflow-x-auto border-b border-line px-4 [scrollbar-width:none] phone:px-2">
+      {pages.map((page) => (
+        <Link key={page.path} to={page.path} aria-current={page === current ? "page" : undefined} className={cx("relative flex h-10 items-center px-2 whitespace-nowrap", page === current ? "font-medium text-ink after:absolute after:inset-x-2 after:-bottom-px after:h-0.5 after:bg-accent-ink" : "text-ink-2 hover:text-ink")}>
+          {page.tab}
+        </Link>
+      ))}
+    </nav>
   );
 }
 

@@ -1,18 +1,21 @@
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
-import { Globe, KeyRound, LogOut, Plus, ScrollText, Search, SunMoon, Wallet, type LucideIcon } from "lucide-react";
+import { Globe, Keyboard, KeyRound, LogOut, Plus, ScrollText, Search, SunMoon, Wallet, type LucideIcon } from "lucide-react";
 import { Fragment, useEffect, useId, useRef, useState, type KeyboardEvent, type ReactNode } from "react";
 import { api, unwrap } from "@/api/client";
 import { Kbd } from "@/components/Button";
 import { cx } from "@/components/cx";
 import { Layer } from "@/components/layer";
-import { ownZone, setZone, useZone } from "@/format";
-import { closePalette } from "./paletteState";
+import { useZone } from "@/format";
+import { closeOverlay, openOverlay } from "./overlays";
 import { visiblePages } from "./pages";
 import { forgetSession, signOut, useSession } from "./session";
 import { toggleTheme } from "./theme";
 
 type Entry = { group: string; icon: LucideIcon; text: string; mono?: string; end?: string; key?: string; to?: string; search?: Record<string, string>; run?: () => void };
+
+/** Of a whole key only the part that is shown in lists, so that no secret gets into an address. */
+const searchable = (text: string) => (/^gk_\w{5,}/.test(text.trim()) ? text.trim().slice(0, 7) : text.trim().slice(0, 200));
 
 /** Keys found by the gateway: name, owner, path or prefix. */
 function useKeys(text: string, enabled: boolean) {
@@ -25,7 +28,7 @@ function useKeys(text: string, enabled: boolean) {
     queryKey: ["auth-keys", "palette", settled],
     enabled: enabled && settled.trim().length > 1,
     staleTime: 30_000,
-    queryFn: ({ signal }) => unwrap(api.GET("/admin/api/v1/auth-keys", { params: { query: settled.startsWith("/") ? { user_path: settled, limit: 5 } : { search: settled, limit: 5 } }, signal })),
+    queryFn: ({ signal }) => unwrap(api.GET("/admin/api/v1/auth-keys", { params: { query: { search: searchable(settled), limit: 5 } }, signal })),
   });
 }
 
@@ -42,12 +45,14 @@ function useEntries(text: string): Entry[] {
     if (session.can("admin:audit:read")) paths.push({ group: "Paths and budgets", icon: ScrollText, text: `Calls of ${path}`, to: "/audit", search: { user_path: path } });
   }
   const pages: Entry[] = visiblePages(session).filter((page) => !wanted || `${page.title} ${page.words ?? ""}`.toLowerCase().includes(wanted)).map((page) => ({ group: "Go to", icon: page.icon, text: page.title, to: page.path }));
-  const actions: Entry[] = [
+  const actions: Entry[] = ([
     ...(session.can("admin:auth-keys:write") ? [{ group: "Do", icon: Plus, text: "Create a key", key: "C", to: "/keys", search: { create: "1" } }] : []),
     { group: "Do", icon: SunMoon, text: "Switch between light and dark", key: "T", run: toggleTheme },
-    { group: "Do", icon: Globe, text: zone === "UTC" ? `Show times in ${ownZone}` : "Show times in UTC", run: () => setZone(zone === "UTC" ? ownZone : "UTC") },
+    ...(session.can("admin:providers:write") ? [{ group: "Do", icon: Plus, text: "Add a provider", to: "/providers", search: { add: "1" } }] : []),
+    { group: "Do", icon: Keyboard, text: "Show keyboard shortcuts", key: "?", run: () => openOverlay("shortcuts") },
+    { group: "Do", icon: Globe, text: "Choose the time zone", end: zone, run: () => openOverlay("zone") },
     { group: "Do", icon: LogOut, text: "Sign out", run: () => void signOut().catch(forgetSession) },
-  ].filter((entry) => !wanted || entry.text.toLowerCase().includes(wanted));
+  ] satisfies Entry[] as Entry[]).filter((entry) => !wanted || `${entry.text} ${entry.end ?? ""}`.toLowerCase().includes(wanted));
   return [...found, ...paths, ...pages, ...actions];
 }
 
@@ -77,7 +82,7 @@ export default function Palette() {
 
   const run = (entry: Entry | undefined) => {
     if (!entry) return;
-    closePalette();
+    closeOverlay();
     if (entry.run) entry.run();
     else if (entry.to) void navigate({ to: entry.to, search: entry.search ?? {} });
   };
@@ -95,7 +100,7 @@ export default function Palette() {
   };
 
   return (
-    <Layer onClose={closePalette} label="Search and commands" className="palette">
+    <Layer onClose={closeOverlay} label="Search and commands" className="palette">
       <div className="flex h-12 items-center gap-2.5 border-b border-line px-4">
         <Search aria-hidden className="size-4 text-ink-3" />
         <input

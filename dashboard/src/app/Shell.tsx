@@ -3,13 +3,13 @@ import { lazy, Suspense, useEffect } from "react";
 import { ErrorNote } from "@/components/EmptyState";
 import { Toaster } from "@/components/Toast";
 import { useZone } from "@/format";
-import { openPalette, usePaletteOpen } from "./paletteState";
+import { openOverlay, openPalette, useOverlay } from "./overlays";
 import { SessionProvider, useSessionQuery } from "./session";
 import { useShortcut } from "./shortcuts";
 import { BottomBar, Sidebar } from "./Sidebar";
 import { toggleTheme } from "./theme";
 
-const Palette = lazy(() => import("./Palette"));
+const OVERLAYS = { palette: lazy(() => import("./Palette")), shortcuts: lazy(() => import("./Shortcuts")), zone: lazy(() => import("./ZoneChooser")) };
 
 /** Leads to the sign-in page, which leads back. */
 function ToSignIn() {
@@ -24,10 +24,14 @@ function ToSignIn() {
 /** Sidebar, page and overlays for whoever is signed in; leads others to the sign-in page and back. */
 export function Shell() {
   const session = useSessionQuery();
-  const paletteOpen = usePaletteOpen();
+  const overlay = useOverlay();
   const zone = useZone();
   useShortcut("mod+k", openPalette);
   useShortcut("t", toggleTheme);
+  useShortcut("z", () => openOverlay("zone"));
+  useShortcut("?", () => openOverlay("shortcuts"));
+
+  const Overlay = overlay && OVERLAYS[overlay];
 
   if (session.isPending) return null;
   if (session.error) return <main className="grid min-h-dvh place-items-center"><ErrorNote error={session.error} title="The gateway did not answer" onRetry={() => void session.refetch()} /></main>;
@@ -44,9 +48,9 @@ export function Shell() {
         </div>
       </div>
       <BottomBar />
-      {paletteOpen && (
+      {Overlay && (
         <Suspense>
-          <Palette />
+          <Overlay />
         </Suspense>
       )}
       <Toaster />

@@ -1,13 +1,13 @@
 import { Link, useLocation } from "@tanstack/react-router";
-import { KeyRound, LayoutDashboard, LogOut, Menu as MenuIcon, MessagesSquare, ScrollText, Search, SunMoon, Globe } from "lucide-react";
+import { Keyboard, KeyRound, LayoutDashboard, LogOut, Menu as MenuIcon, MessagesSquare, ScrollText, Search, SunMoon, Globe } from "lucide-react";
 import { useState } from "react";
 import { IconButton, Kbd } from "@/components/Button";
 import { cx } from "@/components/cx";
 import { Drawer } from "@/components/Drawer";
 import { Menu } from "@/components/Menu";
-import { ownZone, setZone, useZone } from "@/format";
+import { useZone } from "@/format";
 import { Brand } from "./Brand";
-import { openPalette } from "./paletteState";
+import { openOverlay, openPalette } from "./overlays";
 import { GROUPS, PAGES, visiblePages } from "./pages";
 import { forgetSession, signOut, useSession } from "./session";
 import { toggleTheme } from "./theme";
@@ -59,7 +59,8 @@ function Me() {
         label="Account"
         align="start"
         items={[
-          { label: zone === "UTC" ? `Times in ${ownZone}` : "Times in UTC", icon: Globe, run: () => setZone(zone === "UTC" ? ownZone : "UTC"), disabled: zone === "UTC" && ownZone === "UTC" },
+          { label: "Time zone", icon: Globe, run: () => openOverlay("zone"), hint: zone.replaceAll("_", " ") },
+          { label: "Keyboard shortcuts", icon: Keyboard, run: () => openOverlay("shortcuts"), hint: "?" },
           "separator",
           { label: "Sign out", icon: LogOut, run: () => void signOut().catch(forgetSession) },
         ]}

@@ -17,6 +17,8 @@ export type PageEntry = {
   unlessScope?: string;
   /** Entry that is current while this page is open. */
   under?: string;
+  /** Name among its neighbours, the pages with the same entry in the sidebar; they are linked under the title. */
+  tab?: string;
   /** Words that the palette finds it by. */
   words?: string;
   load: () => Promise<{ default: ComponentType }>;
@@ -41,10 +43,10 @@ export const PAGES: PageEntry[] = [
   { path: "/workflows", title: "Workflows", icon: Workflow, group: "Control", scope: "admin:workflows:read", words: "versions rollback scope", load: () => import("@/pages/workflows") },
   { path: "/cli-tools", title: "CLI tools", icon: SquareTerminal, group: "System", scope: "admin:cli-tools:read", words: "claude code codex cursor connect", load: () => import("@/pages/cli-tools") },
   { path: "/changes", title: "Changes", icon: History, group: "System", scope: "admin:changes:read", words: "diff who history", load: () => import("@/pages/changes") },
-  { path: "/users", title: "People and roles", icon: Users, group: "System", scope: "admin:identity:read", capability: "identity", words: "users", load: () => import("@/pages/users") },
-  { path: "/roles", title: "Roles", icon: UserCog, group: null, under: "/users", scope: "admin:identity:read", capability: "identity", words: "permissions", load: () => import("@/pages/roles") },
-  { path: "/tenants", title: "Tenants", icon: Boxes, group: null, under: "/users", scope: "admin:tenants:read", capability: "identity", load: () => import("@/pages/tenants") },
-  { path: "/login", title: "Login", icon: LogIn, group: null, under: "/users", scope: "admin:identity:read", capability: "identity", words: "oidc single sign-on", load: () => import("@/pages/login") },
+  { path: "/users", title: "People and roles", tab: "People", icon: Users, group: "System", scope: "admin:identity:read", capability: "identity", words: "users", load: () => import("@/pages/users") },
+  { path: "/roles", title: "Roles", tab: "Roles", icon: UserCog, group: null, under: "/users", scope: "admin:identity:read", capability: "identity", words: "permissions", load: () => import("@/pages/roles") },
+  { path: "/tenants", title: "Tenants", tab: "Tenants", icon: Boxes, group: null, under: "/users", scope: "admin:tenants:read", capability: "identity", load: () => import("@/pages/tenants") },
+  { path: "/login", title: "Login", tab: "Login", icon: LogIn, group: null, under: "/users", scope: "admin:identity:read", capability: "identity", words: "oidc single sign-on", load: () => import("@/pages/login") },
   { path: "/settings", title: "Settings", icon: Settings, group: "System", scope: "admin:settings:read", words: "configuration environment", load: () => import("@/pages/settings") },
   { path: "/start", title: "Start", icon: Rocket, group: null, under: "/", words: "first run guide demo", load: () => import("@/pages/start") },
 ];

@@ -67,6 +67,9 @@ export function allows(scopes: string[], wanted: string): boolean {
   return scopes.includes("admin:write") || (read && (scopes.includes("admin:read") || scopes.includes(`${area}:write`)));
 }
 
+/** The session, or null outside of the shell. */
+export const useMaybeSession = () => useContext(SessionContext);
+
 /** Config and caller of the session, with `can(scope)`, `has(capability)` and `feature(name)`. Only inside the shell. */
 export function useSession() {
   const session = useContext(SessionContext);

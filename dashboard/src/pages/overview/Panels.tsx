@@ -7,7 +7,6 @@ import { EmptyState } from "@/components/EmptyState";
 import { Bar } from "@/components/LimitBar";
 import { Panel } from "@/components/Panel";
 import { healthKind, httpKind, Status, StatusIcon } from "@/components/Status";
-import { Table, type Column } from "@/components/Table";
 import { clock, count, day, duration, money, NONE, percent, plural, time } from "@/format";
 import { timeAxis, valuesOf } from "./figures";
 import { rangeSearch, type ErrorEvent, type Range, type Usage } from "./queries";
@@ -101,19 +100,27 @@ function why({ error_code, provider_name, attempts }: ErrorEvent): string {
   return [provider_name ? `${provider_name}: ${words.toLowerCase()}` : words, attempts > 1 ? `${attempts} attempts` : ""].filter(Boolean).join(", ");
 }
 
-const COLUMNS: Column<ErrorEvent>[] = [
-  { key: "time", title: "Time", cell: (row) => <span className="num text-ink-2">{time(row.at)}</span>, phone: "sub" },
-  { key: "status", title: "Status", cell: (row) => <Status kind={httpKind(row.status)}><span className="num">{row.status}</span></Status>, phone: "end" },
-  { key: "path", title: "Path", cell: (row) => row.user_path || NONE, phone: "sub" },
-  { key: "model", title: "Model", cell: (row) => <span className="text-ink-2">{row.requested_model || NONE}</span>, phone: "title" },
-  { key: "why", title: "Why", cell: (row) => <span className="text-ink-2">{why(row)}</span> },
-];
-
-/** The latest failed calls. */
-export function ErrorsPanel({ errors, usage, range, onOpen }: { errors: ErrorEvent[]; usage: Usage | null; range: Range; onOpen: (row: ErrorEvent) => void }) {
+/** The latest failed calls; each leads to its entry in the audit log. */
+export function ErrorsPanel({ errors, usage, range }: { errors: ErrorEvent[]; usage: Usage | null; range: Range }) {
   return (
     <Panel title="Recent errors" sub={usage ? `${count(usage.totals.errors)} in range` : undefined} go={{ label: "All errors", to: "/audit", search: { ...rangeSearch(range), status: "error" } }} className="overflow-hidden">
-      <Table label="Recent errors" rows={errors.slice(0, 5)} columns={COLUMNS} rowKey={(row) => row.request_id} onOpen={onOpen} rowHeight={32} bare empty={<EmptyState small title="No errors">Failed calls of this process appear here.</EmptyState>} />
+      {errors.length ? (
+        <ul className="pb-1">
+          {errors.slice(0, 5).map((row) => (
+            <li key={row.request_id}>
+              <Link to="/audit" search={{ open: row.request_id } as never} className="grid h-8 grid-cols-[64px_64px_minmax(0,1fr)_minmax(0,1fr)_minmax(0,2fr)] items-center gap-4 px-4 hover:bg-hover phone:h-auto phone:grid-cols-[auto_minmax(0,1fr)_auto] phone:gap-x-3 phone:py-2">
+                <span className="num text-ink-2">{time(row.at)}</span>
+                <Status kind={httpKind(row.status)}><span className="num">{row.status}</span></Status>
+                <span className="truncate">{row.user_path || NONE}</span>
+                <span className="truncate text-ink-2 phone:col-span-2">{row.requested_model || NONE}</span>
+                <span className="truncate text-ink-2 phone:text-small">{why(row)}</span>
+              </Link>
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <EmptyState small title="No errors">Failed calls of this process appear here.</EmptyState>
+      )}
     </Panel>
   );
 }

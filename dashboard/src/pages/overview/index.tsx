@@ -1,4 +1,3 @@
-import { useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useFilters } from "@/app/filters";
 import { Page } from "@/app/Page";
@@ -22,7 +21,6 @@ const DAYS = [{ value: "1", label: "Today" }, { value: "7", label: "7 d" }, { va
 /** Key figures of a range against the one before, health, live rate and errors. */
 export default function OverviewPage() {
   const session = useSession();
-  const navigate = useNavigate();
   const [filters, setFilters] = useFilters({ days: "30", start: "", end: "", path: "", figure: "cost" }, { days: DAYS.map((each) => each.value), figure: FIGURES.map((each) => each.name) });
   const overview = useOverview(filters);
   const rate = useRate(session.can("admin:console:read"));
@@ -75,7 +73,7 @@ export default function OverviewPage() {
           <RatePanel rate={rate} inFlight={overview.data.in_flight} />
           {overview.data.recent_errors && (
             <div className="col-span-2 phone:col-span-1">
-              <ErrorsPanel errors={overview.data.recent_errors} usage={usage} range={filters} onOpen={(row) => void navigate({ to: "/audit", search: { open: row.request_id } })} />
+              <ErrorsPanel errors={overview.data.recent_errors} usage={usage} range={filters} />
             </div>
           )}
         </div>
