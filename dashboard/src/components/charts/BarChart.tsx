@@ -48,7 +48,7 @@ export function BarChart(props: BarChartProps) {
     ];
     return {
       padding: [10, phone ? 14 : 6, 0, 0] as uPlot.Padding,
-      scales: { x: { time: true, range: (_: uPlot, a: number, b: number): [number, number] => [a - step * 0.58, b + step * 0.58] }, y: { range: (): [number, number] => [0, (highest || 1) * 1.08] } },
+      scales: { x: { time: true, range: (): [number, number] => [(times[0] ?? 0) - step * 0.58, (times.at(-1) ?? 0) + step * 0.58] }, y: { range: (): [number, number] => [0, (highest || 1) * 1.08] } },
       axes: [
         axis({ grid: { show: false }, size: 26, splits: () => labelled(times, phone ? 4 : 7), values: (_u, splits) => splits.map(nameOf) }),
         axis({ size: (_u, values) => Math.max(34, ...(values ?? []).map((value) => value.length * 6.4 + 12)), space: 44, values: (_u, splits) => splits.map(axisFormat) }),
@@ -75,7 +75,8 @@ function marks(u: uPlot, times: number[], previous: (number | null)[] | undefine
     const x = u.valToPos(last, "x", true);
     ctx.globalAlpha = 0.5;
     ctx.fillStyle = token("--surface");
-    ctx.fillRect(x - width / 2, u.bbox.top, width, u.bbox.height);
+    const left = Math.max(x - width / 2, u.bbox.left);
+    ctx.fillRect(left, u.bbox.top, x + width / 2 - left, u.bbox.height);
     ctx.globalAlpha = 1;
   }
   ctx.strokeStyle = token("--ink-2");

@@ -71,7 +71,7 @@ function Chart({ usage, shape, range, onZoom }: { usage: Usage; shape: FigureSha
           {shape.title} {shape.name === "cost" ? "and" : "by"} {unit}
         </b>
         {before !== null && (
-          <span className="num flex min-w-0 items-center gap-1.5">
+          <span className="num flex min-w-0 items-center gap-1.5 phone:hidden">
             {known && !shape.lines && <span aria-hidden className="h-px w-3 flex-none bg-ink-2" />}
             <span className="truncate">
               {`${hourly ? "the day before, same hour" : `${times.length} ${times.length === 1 ? "day" : "days"} before, same day`}; ${shape.format(before)} in all`}
