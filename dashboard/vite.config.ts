@@ -17,7 +17,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     reportCompressedSize: true,
     // One file for the libraries that every page needs: it compresses better, and stays cached when the pages change.
-    rolldownOptions: { output: { advancedChunks: { groups: [{ name: "base", test: /node_modules\/(react|react-dom|scheduler|@tanstack|openapi-fetch|lucide-react\/dist\/esm\/(createLucideIcon|Icon|context|defaultAttributes|shared))/ }] } } },
+    rolldownOptions: { output: { advancedChunks: { groups: [{ name: "base", test: /node_modules\/(react|react-dom|scheduler|@tanstack|openapi-fetch|lucide-react\/dist\/esm\/(createLucideIcon|Icon|context|defaultAttributes|shared))/ }, { name: "shell", test: /src\/(format\/|api\/(client|errors|query|sse)|app\/(session|overlays|theme|filters)|components\/(Button|cx|floating|layer|media|Note|Segmented|Select|EmptyState|Skeleton|Status|Menu|Popover)\.)/ }] } } },
   },
   server: {
     port: 5173,
