@@ -54,7 +54,7 @@ async fn the_overview_has_figures_charts_tables_and_errors() {
         assert_eq!((&page["totals"]["cache_hits"], &page["in_flight"]), (&json!(0), &json!(0)), "{page}");
         assert_eq!(page["as_of"], page["server_time"]);
         assert_eq!(page["unpriced"], json!({"models": 2, "requests": 3}), "{page}");
-        assert_eq!(page["providers"][0]["calls_last_hour"].as_u64(), Some(2), "{page}");
+        assert_eq!(page["providers"][0]["calls_last_hour"].as_u64(), Some(3), "{page}");
         assert_eq!(page["providers"][0]["name"], "openai");
         let paths = page["user_paths"].as_array().unwrap();
         assert!(paths.iter().any(|path| path["user_path"] == "/team" && path["requests"] == 1), "{page}");

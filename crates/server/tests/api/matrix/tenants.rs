@@ -225,6 +225,9 @@ impl Objects {
             for member in ["health", "members_status", "last_used_at", "server_time"] {
                 view.as_object_mut().unwrap().remove(member);
             }
+            for budget in view["budgets"].as_array_mut().into_iter().flatten() {
+                budget.as_object_mut().unwrap().remove("period_ratio");
+            }
             seen.push(view);
         }
         seen

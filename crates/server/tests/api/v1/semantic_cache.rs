@@ -291,6 +291,7 @@ async fn a_share_of_served_hits_is_asked_again_in_the_background() {
                 assert_eq!(found["false_hit_rate"], json!(0.0), "{client:?} {stream}: {found}");
             }
         }
+        app.drain().await.unwrap();
         let found = summary(&app).await;
         assert_eq!((&found["semantic_hits"], &found["shadow_hits"]), (&json!(hits), &json!(0)));
         assert!(
