@@ -37,13 +37,13 @@ pub enum Reach {
     Installation,
 }
 
-/// A principal with the access that `N` requires, the snapshot it was checked against, and the tenant whose documents
-/// the request is about.
+/// A principal with the access that `N` requires, the snapshot it was checked against, and the tenant that the request is
+/// about.
 pub struct Authorized<N: Needs> {
     pub principal: Principal,
     /// The configuration as that tenant sees it.
     pub snapshot: Arc<Snapshot>,
-    /// `None` for the default tenant.
+    /// `None` for the documents of the default tenant, and for the calls and other objects of all tenants.
     pub tenant: Option<Arc<str>>,
     needs: PhantomData<N>,
 }
@@ -52,6 +52,17 @@ impl<N: Needs> Authorized<N> {
     /// The documents that the request reads and writes.
     pub fn documents<'a>(&'a self, app: &'a App) -> TenantAccess<'a> {
         TenantAccess::new(app, self.tenant.as_deref())
+    }
+
+    /// The tenant whose calls and other objects the request is about; `None` for those of all tenants. In editions without
+    /// tenants, callers with a `tenant_id` are still confined to it in reports.
+    pub fn reported_tenant(&self) -> Option<&Arc<str>> {
+        self.tenant.as_ref().or_else(|| self.principal.tenant())
+    }
+
+    /// Whether an object of this tenant, or of none, is among those that the request is about.
+    pub fn reports(&self, tenant: Option<&str>) -> bool {
+        self.reported_tenant().is_none_or(|reported| tenant == Some(&**reported))
     }
 }
 
@@ -161,6 +172,8 @@ pub enum AreaReach {
     /// Documents of a tenant: every caller may read those that its tenant sees (secrets are never shown), only callers
     /// with the whole tree of the tenant change them.
     TenantDocuments,
+    /// Objects of a tenant that have no user path: only callers with the whole tree of the tenant read and change them.
+    TenantObjects,
     /// Documents of the installation: every caller may read them and the reports of its subtree, only callers with the
     /// whole installation change them.
     Documents,
@@ -172,6 +185,7 @@ impl AreaReach {
     const fn of_reads(self) -> Reach {
         match self {
             Self::Objects | Self::TenantDocuments | Self::Documents => Reach::Any,
+            Self::TenantObjects => Reach::Tenant,
             Self::Installation => Reach::Installation,
         }
     }
@@ -179,7 +193,7 @@ impl AreaReach {
     const fn of_writes(self) -> Reach {
         match self {
             Self::Objects => Reach::Any,
-            Self::TenantDocuments => Reach::Tenant,
+            Self::TenantDocuments | Self::TenantObjects => Reach::Tenant,
             Self::Documents | Self::Installation => Reach::Installation,
         }
     }
@@ -214,7 +228,8 @@ areas!(
     Objects: Audit, AuthKeys, Cache, Console, Dashboard, Explain, Usage;
     TenantDocuments: Aliases, Combos, Guardrails, ModelOverrides, ModelPricing, Pools, Providers, Workflows;
     Documents: CliTools, Models, Settings;
-    Installation: Changes, Config, Metrics, Runtime, Tokens, Webhooks;
+    TenantObjects: Changes;
+    Installation: Config, Metrics, Runtime, Tokens, Webhooks;
 );
 
 /// The budgets area, which needs a capability of the edition.

@@ -14,6 +14,8 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use store::{CacheMode, UsageFilter};
 
+use crate::authorized::{Authorized, Needs};
+
 pub type Pairs = HashMap<String, String>;
 
 /// Returns a parameter that was sent and is not empty.
@@ -125,10 +127,10 @@ pub fn choice<T: Copy>(pairs: &Pairs, name: &str, choices: &[(&str, T)], default
     }
 }
 
-pub fn usage_filter(
+pub fn usage_filter<N: Needs>(
     pairs: &Pairs,
     headers: &HeaderMap,
-    principal: &Principal,
+    authorized: &Authorized<N>,
     now: Timestamp,
 ) -> Result<UsageFilter, Fault> {
     let zone = time_zone(pairs, headers)?;
@@ -137,13 +139,13 @@ pub fn usage_filter(
     Ok(UsageFilter {
         from,
         until,
-        user_path: visible_path(pairs, principal)?,
+        user_path: visible_path(pairs, &authorized.principal)?,
         cache: cache_mode(pairs)?,
         model: owned("model"),
         provider: owned("provider"),
         search: owned("search"),
         auth_key_id: owned("auth_key_id"),
-        tenant_id: principal.tenant().map(|tenant| tenant.to_string()),
+        tenant_id: authorized.reported_tenant().map(|tenant| tenant.to_string()),
     })
 }
 

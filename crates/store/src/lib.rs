@@ -58,10 +58,10 @@ pub use crate::ledger::{
 pub use crate::outbox::{Alert, Delivery, Message, Outbox, OutboxEntry};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
-pub use crate::semantic_checks::{SemanticChecks, bucket as semantic_bucket};
+pub use crate::semantic_checks::{SemanticCheckSums, SemanticChecks, bucket as semantic_bucket};
 pub use crate::semantic_entries::{
     KEPT_REMOVALS, NearestEntry, SemanticChange, SemanticChanges, SemanticCursor, SemanticEntries,
-    SemanticRow,
+    SemanticPurge, SemanticRow,
 };
 pub use crate::sessions::{RefreshOutcome, RevokedBy, Sessions, TokenRevocation};
 pub use crate::stamp::Stamp;

@@ -32,6 +32,7 @@ const MIGRATIONS: &[Migration] = &[
     ("tenant_documents", include_str!("migrations/0017_tenant_documents.sql")),
     ("revocation_expiry", include_str!("migrations/0018_revocation_expiry.sql")),
     ("semantic_changes", include_str!("migrations/0019_semantic_changes.sql")),
+    ("semantic_tenants", include_str!("migrations/0020_semantic_tenants.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.

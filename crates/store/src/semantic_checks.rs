@@ -51,19 +51,27 @@ impl SemanticChecks {
     }
 }
 
+/// The sums of a quarter hour, a tenant and a user path.
+#[derive(Clone, Debug)]
+pub struct SemanticCheckSums {
+    /// A time in the quarter hour.
+    pub at: Timestamp,
+    /// Empty without a tenant.
+    pub tenant_id: String,
+    pub user_path: String,
+    pub checks: SemanticChecks,
+}
+
 /// The start of the quarter hour of a time.
 pub fn bucket(at: Timestamp) -> Timestamp {
     Timestamp(at.micros() - at.micros().rem_euclid(BUCKET))
 }
 
 impl Ledger {
-    /// Adds sums of a bucket and a user path to the stored ones.
-    pub async fn add_semantic_checks(
-        &self,
-        sums: &[(Timestamp, String, SemanticChecks)],
-    ) -> Result<(), StoreError> {
-        const ADD: &str = "INSERT INTO semantic_checks (bucket, user_path, shadow_hits, rechecks, disagreements) \
-             VALUES ($1, $2, $3, $4, $5) ON CONFLICT (bucket, user_path) DO UPDATE SET \
+    /// Adds sums to the stored ones.
+    pub async fn add_semantic_checks(&self, sums: &[SemanticCheckSums]) -> Result<(), StoreError> {
+        const ADD: &str = "INSERT INTO semantic_checks (bucket, tenant_id, user_path, shadow_hits, rechecks, disagreements) \
+             VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (bucket, tenant_id, user_path) DO UPDATE SET \
              shadow_hits = semantic_checks.shadow_hits + excluded.shadow_hits, \
              rechecks = semantic_checks.rechecks + excluded.rechecks, \
              disagreements = semantic_checks.disagreements + excluded.disagreements";
@@ -71,9 +79,10 @@ impl Ledger {
         database
             .limited(async {
                 let mut open = database.begin().await?;
-                for (at, user_path, checks) in sums {
+                for SemanticCheckSums { at, tenant_id, user_path, checks } in sums {
                     let values = [
                         Value::from(bucket(*at).micros()),
+                        tenant_id.into(),
                         user_path.into(),
                         checks.shadow_hits.into(),
                         checks.rechecks.into(),
@@ -92,13 +101,14 @@ impl Ledger {
         self.database.execute(OLD, &[bucket(before).micros().into()]).await
     }
 
-    /// The sums over the time range and the user path of a filter.
+    /// The sums over the time range, the tenant and the user path of a filter.
     pub async fn semantic_checks(&self, filter: &UsageFilter) -> Result<SemanticChecks, StoreError> {
-        let of_path = UsageFilter {
+        let of_callers = UsageFilter {
             user_path: filter.user_path.clone(),
+            tenant_id: filter.tenant_id.clone(),
             ..UsageFilter::between(filter.from, filter.until)
         };
-        let conditions = Conditions::new(&of_path);
+        let conditions = Conditions::new(&of_callers);
         let mut text = "SELECT CAST(COALESCE(SUM(shadow_hits), 0) AS BIGINT), \
              CAST(COALESCE(SUM(rechecks), 0) AS BIGINT), CAST(COALESCE(SUM(disagreements), 0) AS BIGINT) \
              FROM semantic_checks WHERE bucket >= $1 AND bucket < $2"

@@ -20,7 +20,7 @@ use crate::idempotency::KeptAnswer;
 use crate::ledger::{Conditions, UsageFilter};
 use crate::write_behind::{Aged, BatchSink, Queued, WriteBehindQueue};
 
-pub use changes::{SemanticChange, SemanticChanges};
+pub use changes::{SemanticChange, SemanticChanges, SemanticPurge};
 pub use vectors::NearestEntry;
 use vectors::Vectors;
 
@@ -37,6 +37,8 @@ pub struct SemanticRow {
     pub partition: String,
     /// The embedder of the vector; vectors of different ones cannot be compared.
     pub embedder: String,
+    /// The tenant of the caller that added the entry; empty without one.
+    pub tenant_id: String,
     pub user_path: String,
     /// The model that answered, by its name at the provider.
     pub model: String,
@@ -204,22 +206,20 @@ impl SemanticEntries {
         rows::page(&self.0.database, embedder, self.0.clock.now(), after, limit).await
     }
 
-    /// Removes the entries of a user path and those below it, and of a model; without a condition, all.
-    pub async fn purge(&self, user_path: Option<&str>, model: Option<&str>) -> Result<u64, StoreError> {
+    /// Removes entries; returns how many.
+    pub async fn purge(&self, purge: &SemanticPurge) -> Result<u64, StoreError> {
         // Entries that wait to be written would be stored after the deletion.
         while self.0.backlog.save(&*self.0).await? > 0 {}
         let filter = UsageFilter {
-            user_path: user_path.map(str::to_owned),
-            model: model.map(str::to_owned),
+            tenant_id: purge.tenant_id.clone(),
+            user_path: purge.user_path.clone(),
+            model: purge.model.clone(),
             ..UsageFilter::between(Timestamp(0), Timestamp(0))
         };
         let conditions = Conditions::new(&filter);
         let (mut text, mut values) = ("DELETE FROM semantic_entries WHERE 1 = 1".to_owned(), Vec::new());
         conditions.append(&mut text, &mut values);
-        let purged = SemanticChange::Purged {
-            user_path: user_path.map(str::to_owned),
-            model: model.map(str::to_owned),
-        };
+        let purged = SemanticChange::Purged(purge.clone());
         let recorded = (self.0.clock.now(), &*self.0.origin);
         let database = &self.0.database;
         database

@@ -4,6 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::call::{Format, Surface};
+use store::Owner;
 
 use super::conversion;
 use super::embedding::{self, BACKGROUND_LIMIT, Caller, EmbeddedTexts, Vector};
@@ -32,7 +33,7 @@ pub struct SemanticCall {
     pub keys: SemanticKeys,
     pub cache: Arc<SemanticCache>,
     caller: Caller,
-    user_path: String,
+    owner: Owner,
     generation: u64,
     /// The vector of the text, once it is known: it is computed at most once.
     vector: Arc<OnceLock<Vector>>,
@@ -61,7 +62,7 @@ impl SemanticCall {
         Some(Arc::new(Self {
             keys: request.semantic_keys(call, &compared),
             caller: Caller::of(arrival, context, &cache.embedder),
-            user_path: context.owner().user_path.clone(),
+            owner: context.owner().clone(),
             request: compared,
             generation: cache.generation(),
             cache,
@@ -136,7 +137,7 @@ impl SemanticCall {
     pub fn answered(self: Arc<Self>, gateway: Arc<Gateway>, cached: CachedAnswer, surface: Surface) {
         // Counted here: a call that is refused or fails is no hit.
         if self.shadow_hit.get().is_some() {
-            self.cache.checks().count_shadow_hit(gateway.clock.now(), &self.user_path);
+            self.cache.checks().count_shadow_hit(gateway.clock.now(), &self.owner);
             gateway.metrics.shadow_hit();
         }
         // Outside a runtime, the process is stopping.
@@ -176,10 +177,10 @@ impl SemanticCall {
     ) -> Option<bool> {
         let agrees = self.agree(gateway, &entry.cached, new, format).await?;
         let times = (gateway.clock.tick(), gateway.clock.now());
-        self.cache.checks().count_recheck(times.1, &self.user_path, agrees);
+        self.cache.checks().count_recheck(times.1, &self.owner, agrees);
         gateway.metrics.rechecked(agrees);
         if !agrees {
-            tracing::info!(score, user_path = self.user_path, "semantic cache hit was wrong");
+            tracing::info!(score, user_path = self.owner.user_path, "semantic cache hit was wrong");
             match self.cache.is_remote() {
                 true => self.cache.raise_remote(entry, score, times).await,
                 false => self.cache.raise_min_score(entry, score, times),

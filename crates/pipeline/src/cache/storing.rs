@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use store::Owner;
+
 use super::request::CacheRequest;
 use super::semantic::SemanticCall;
 use crate::accounting::ticket::Ticket;
@@ -65,11 +67,11 @@ pub enum ClaimedAnswer {
 /// The recorder that adds the answer of a call to the cache.
 pub fn recorder(storing: Storing, request: Box<CacheRequest>, ticket: &Ticket) -> Box<AnswerRecorder> {
     let gateway = ticket.gateway().clone();
-    let user_path = ticket.context.owner().user_path.clone();
+    let owner = ticket.context.owner().clone();
     Box::new(AnswerRecorder::new(LARGEST_ANSWER, move |answer, facts| {
         let Some(answer) = answer.filter(|_| request.may_store(facts)) else { return };
         let now = gateway.clock.tick();
-        let cached = request.cached(answer, facts, user_path, now);
+        let cached = request.cached(answer, facts, owner, now);
         let Storing { exact, semantic } = storing;
         if let Some(semantic) = semantic {
             let similar = CachedAnswer { expires_at: now + semantic.request.ttl, ..cached.clone() };
@@ -95,7 +97,7 @@ impl CacheRequest {
         &self,
         answer: RecordedAnswer,
         facts: &AnswerFacts<'_>,
-        user_path: String,
+        owner: Owner,
         now: Duration,
     ) -> CachedAnswer {
         CachedAnswer {
@@ -105,7 +107,8 @@ impl CacheRequest {
             response_id: facts.response_id.map(str::to_owned),
             usage: facts.usage.cloned(),
             cost: facts.cost,
-            user_path,
+            tenant: owner.tenant,
+            user_path: owner.user_path,
             expires_at: now + self.ttl,
         }
     }

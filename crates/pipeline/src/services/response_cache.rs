@@ -15,6 +15,7 @@ use domain::usage::Usage;
 use domain::user_path::UserPath;
 use in_flight::InFlight;
 use moka::policy::EvictionPolicy;
+use store::SemanticPurge;
 
 use super::recorded_answer::RecordedAnswer;
 
@@ -39,7 +40,9 @@ pub struct CachedAnswer {
     /// The usage that the provider reported for the first call, and its cost if that is known.
     pub usage: Option<Usage>,
     pub cost: Option<Nanos>,
-    /// The user path of the caller that added the entry.
+    /// The tenant of the caller that added the entry.
+    pub tenant: Option<String>,
+    /// The user path of that caller.
     pub user_path: String,
     /// Monotonic time at which the answer is no longer used.
     pub expires_at: Duration,
@@ -75,6 +78,8 @@ pub struct ReplayedAnswer {
 /// The entries to purge. Without a condition, all.
 #[derive(Clone, Debug, Default)]
 pub struct PurgeFilter {
+    /// Entries of one tenant.
+    pub tenant: Option<String>,
     /// Entries of this user path and those below it.
     pub user_path: Option<UserPath>,
     /// Entries of one model, by its name at the provider.
@@ -86,8 +91,19 @@ impl PurgeFilter {
     pub fn matches(&self, answer: &CachedAnswer) -> bool {
         let path = || UserPath::parse(&answer.user_path).ok();
         let on_path = |parent: &UserPath| path().is_some_and(|path| parent.covers(&path));
-        self.user_path.as_ref().is_none_or(on_path)
+        (self.tenant.is_none() || self.tenant == answer.tenant)
+            && self.user_path.as_ref().is_none_or(on_path)
             && self.model.as_deref().is_none_or(|model| *answer.answer.target().model == *model)
+    }
+}
+
+impl From<&PurgeFilter> for SemanticPurge {
+    fn from(filter: &PurgeFilter) -> Self {
+        Self {
+            tenant_id: filter.tenant.clone(),
+            user_path: filter.user_path.as_ref().map(|path| path.as_str().to_owned()),
+            model: filter.model.clone(),
+        }
     }
 }
 

@@ -267,8 +267,7 @@ impl SemanticCache {
             return remote.purge(filter).await;
         }
         let Some(storage) = &self.storage else { return Ok(0) };
-        let path = filter.user_path.as_ref().map(|path| path.as_str());
-        storage.purge(path, filter.model.as_deref()).await?;
+        storage.purge(&filter.into()).await?;
         Ok(0)
     }
 

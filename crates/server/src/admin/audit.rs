@@ -128,7 +128,7 @@ pub async fn log(
         return Err(fault::invalid_parameter("offset", "'offset' and 'cursor' exclude each other.").into());
     }
     let with_stats = query::boolean(&pairs, "include_stats")? == Some(true);
-    let filter = filter::filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
+    let filter = filter::filter(&pairs, &headers, &authorized, app.gateway.clock.now())?;
     let audit = app.refresher.store().audit();
     let with_total = query::boolean(&pairs, "include_total")? != Some(false);
     let slice = AuditSlice { limit, offset, after: cursor.as_ref(), with_total };
@@ -162,7 +162,7 @@ pub async fn read(
     Named(id): Named,
 ) -> Result<Json<AuditEntryView>, Problem> {
     enabled(&app)?;
-    let entry = find(&app, &authorized.principal, &id).await?;
+    let entry = find(&app, &authorized, &id).await?;
     let mut shown = view::entry(entry, Some(&authorized.principal));
     if let Some(caller) = shown.journey.as_mut().and_then(|journey| journey.caller.as_mut()) {
         caller.redacted_value = redacted_key(&app, caller.auth_key_id.as_deref()).await?;
@@ -193,7 +193,7 @@ pub async fn export(
     // Fails before the download starts if storage is down.
     app.refresher.store().documents().revision().await?;
     let now = app.gateway.clock.now();
-    let mut filter = filter::filter(&pairs, &headers, &authorized.principal, now)?;
+    let mut filter = filter::filter(&pairs, &headers, &authorized, now)?;
     // Entries that are written during the export would keep it from ending.
     filter.until = filter.until.min(now);
     Ok(export::answer(app, filter, format, authorized.principal))
@@ -214,7 +214,8 @@ pub async fn stream(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     enabled(&app)?;
-    Ok(watch::answer(app, authorized.principal, Newest, &headers, &pairs)?)
+    let newest = Newest { tenant: authorized.reported_tenant().cloned() };
+    Ok(watch::answer(app, authorized.principal, newest, &headers, &pairs)?)
 }
 
 /// List the calls of the conversation that a call belongs to.
@@ -234,10 +235,10 @@ pub async fn conversation(
     let limit = query::integer(&pairs, "limit", 1..=200)?.unwrap_or(40);
     let id = query::text(&pairs, "log_id")
         .ok_or_else(|| fault::invalid_parameter("log_id", "'log_id' must name an entry of the audit log."))?;
-    let anchor = find(&app, &authorized.principal, id).await?;
+    let anchor = find(&app, &authorized, id).await?;
     let anchor_id = anchor.id.clone();
     let limit = usize::try_from(limit).unwrap_or(1);
-    let visible = |entry: &AuditEntry| is_visible(entry, &authorized.principal);
+    let visible = |entry: &AuditEntry| is_reported(entry, &authorized);
     let entries = app.refresher.store().audit().conversation(anchor, limit, visible).await?;
     Ok(Json(ConversationView {
         anchor_id,
@@ -245,10 +246,10 @@ pub async fn conversation(
     }))
 }
 
-/// Finds an entry; one that the caller may not see counts as missing.
-async fn find(app: &App, principal: &Principal, id: &str) -> Result<AuditEntry, Problem> {
+/// Finds an entry; one that the caller may not see, or that the request is not about, counts as missing.
+async fn find(app: &App, authorized: &Authorized<Read<Audit>>, id: &str) -> Result<AuditEntry, Problem> {
     let entry = app.refresher.store().audit().find(id).await?;
-    let entry = entry.filter(|entry| is_visible(entry, principal));
+    let entry = entry.filter(|entry| is_reported(entry, authorized));
     Ok(entry.ok_or_else(|| fault::not_found("There is no such entry in the audit log."))?)
 }
 
@@ -260,13 +261,20 @@ async fn redacted_key(app: &App, id: Option<&str>) -> Result<Option<String>, Pro
     Ok(stored.map(|stored| stored.value.redacted_value))
 }
 
+fn is_reported(entry: &AuditEntry, authorized: &Authorized<Read<Audit>>) -> bool {
+    is_visible(entry, &authorized.principal) && authorized.reports(entry.tenant_id.as_deref())
+}
+
 fn is_visible(entry: &AuditEntry, principal: &Principal) -> bool {
     let is_below = |own: &UserPath| UserPath::parse(&entry.user_path).is_ok_and(|path| own.covers(&path));
     principal.subtree().is_none_or(is_below) && principal.sees_tenant(entry.tenant_id.as_deref())
 }
 
 /// The live stream of this process's audit entries.
-struct Newest;
+struct Newest {
+    /// Only entries of this tenant; `None` for all that the caller may see.
+    tenant: Option<Arc<str>>,
+}
 
 impl Watched for Newest {
     type Event = Box<AuditEntry>;
@@ -277,7 +285,8 @@ impl Watched for Newest {
     }
 
     fn concerns(&self, entry: &Entry<Self::Event>, principal: &Principal) -> bool {
-        is_visible(&entry.event, principal)
+        let is_of_tenant = |tenant: &Arc<str>| entry.event.tenant_id.as_deref() == Some(&**tenant);
+        self.tenant.as_ref().is_none_or(is_of_tenant) && is_visible(&entry.event, principal)
     }
 
     fn name(_: &Entry<Self::Event>) -> &'static str {

@@ -13,9 +13,9 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::Response;
-use domain::capability::Capability;
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
+use domain::period::Period;
 use domain::principal::Principal;
 use domain::resources::Resource as _;
 use domain::resources::budget::{self, Budget, BudgetKey, BudgetPolicy, OnExhausted, OnTight};
@@ -28,7 +28,7 @@ use utoipa::ToSchema;
 
 use super::record;
 use crate::App;
-use crate::authorized::{Authorized, Budgets, Read, Write};
+use crate::authorized::{Authorized, Budgets, Needs, Read, Write};
 use crate::body::Patch;
 use crate::fault::Problem;
 use amend::amend;
@@ -92,7 +92,7 @@ pub async fn list(
     State(app): State<Arc<App>>,
     authorized: Authorized<Read<Budgets>>,
 ) -> Result<Json<BudgetList>, Problem> {
-    Ok(Json(view::list(&app, &authorized.principal).await?))
+    Ok(Json(view::list(&app, &authorized).await?))
 }
 
 /// Set a budget. A budget from the configuration is overridden.
@@ -112,7 +112,7 @@ pub async fn replace(
     patch: Patch,
 ) -> Result<Response, Problem> {
     let principal = &authorized.principal;
-    let key = path.key(&app, principal)?;
+    let key = path.key(&authorized)?;
     let body: AmountBody = patch.over(in_force(&app, &key).as_ref(), &view::READ_ONLY)?;
     let amount = budget::amount("amount", body.amount)?;
     let policy = body.policy()?;
@@ -127,7 +127,7 @@ pub async fn replace(
     app.refresher.refresh().await?;
     drop(turn);
     let etag = stored.map(|stored| stored.etag()).unwrap_or_default();
-    Ok(record::answer(StatusCode::OK, &etag, view::list(&app, principal).await?))
+    Ok(record::answer(StatusCode::OK, &etag, view::list(&app, &authorized).await?))
 }
 
 /// Delete a budget. A budget from the configuration that it overrode is in force again.
@@ -146,7 +146,7 @@ pub async fn delete(
     headers: HeaderMap,
 ) -> Result<Json<BudgetList>, Problem> {
     let principal = &authorized.principal;
-    let key = path.key(&app, principal)?;
+    let key = path.key(&authorized)?;
     let configured = configured(&app, &key).is_some();
     let turn = app.naming.lock().await;
     let remove = |known: Option<&Budget>| match known.filter(|known| known.amount.is_some()) {
@@ -164,7 +164,7 @@ pub async fn delete(
     amend(&app, principal, &key, &headers, remove).await?;
     app.refresher.refresh().await?;
     drop(turn);
-    Ok(Json(view::list(&app, principal).await?))
+    Ok(Json(view::list(&app, &authorized).await?))
 }
 
 fn collection(app: &App) -> Collection<Budget> {
@@ -183,15 +183,17 @@ fn configured(app: &App, key: &BudgetKey) -> Option<Nanos> {
     configured.iter().find(|known| known.key().as_ref() == Some(key)).and_then(|known| known.amount)
 }
 
-/// The tenant of the caller, if the edition supports tenants.
-fn tenant(app: &App, principal: &Principal) -> Option<String> {
-    let known = app.gateway.capabilities.has(Capability::Identity);
-    principal.tenant().filter(|_| known).map(|tenant| tenant.to_string())
+/// The budget of a user path and a period that the request is about: that of its tenant.
+fn budget_key<N: Needs>(authorized: &Authorized<N>, user_path: UserPath, period: Period) -> BudgetKey {
+    BudgetKey { user_path, period, tenant: authorized.tenant.as_ref().map(|tenant| tenant.to_string()) }
 }
 
-/// Whether the caller may see a budget: a caller bound to a user path or a tenant sees only its own.
-fn is_visible(app: &App, principal: &Principal, key: &BudgetKey) -> bool {
-    budgets::is_visible(&app.gateway.capabilities, principal, key)
+/// Whether the caller may see a budget, and the request is about it: a caller bound to a user path or a tenant sees only
+/// its own.
+fn is_visible<N: Needs>(app: &App, authorized: &Authorized<N>, key: &BudgetKey) -> bool {
+    let is_of_tenant = |tenant: &Arc<str>| key.tenant.as_deref() == Some(&**tenant);
+    authorized.tenant.as_ref().is_none_or(is_of_tenant)
+        && budgets::is_visible(&app.gateway.capabilities, &authorized.principal, key)
 }
 
 fn within(principal: &Principal, path: &UserPath) -> Result<(), Fault> {

@@ -44,7 +44,6 @@ pub struct ChangeList {
     params(("kind" = Option<String>, Query, description = "Only this kind of document"),
         ("name" = Option<String>, Query, description = "Only the document of this name"),
         ("actor" = Option<String>, Query, description = "Only changes by this caller: master, cli or the id of a key"),
-        ("tenant_id" = Option<String>, Query, description = "Only documents of this tenant; without it, of all"),
         ("before" = Option<i64>, Query, description = "Only revisions below this one"),
         ("limit" = Option<i64>, Query, description = "1 to 200, default 50")),
     responses((status = 200, description = "The changes", body = ChangeList), (status = 400, description = "Invalid parameters"),

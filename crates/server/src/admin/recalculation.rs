@@ -77,7 +77,7 @@ pub async fn create(
         return Err(fault::invalid_parameter("confirmation", message).into());
     }
     let pairs = pairs(body, &authorized.snapshot.routes)?;
-    let filter = query::usage_filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
+    let filter = query::usage_filter(&pairs, &headers, &authorized, app.gateway.clock.now())?;
     let turn = app
         .recalculating
         .clone()

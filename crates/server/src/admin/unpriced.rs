@@ -43,7 +43,7 @@ pub async fn list(
     headers: HeaderMap,
 ) -> Result<Json<Vec<UnpricedView>>, Problem> {
     usage::enabled(&app)?;
-    let filter = query::usage_filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
+    let filter = query::usage_filter(&pairs, &headers, &authorized, app.gateway.clock.now())?;
     let found = app.refresher.store().ledger().unpriced(&filter).await?;
     Ok(Json(found.into_iter().map(show).collect()))
 }

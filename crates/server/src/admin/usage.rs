@@ -83,7 +83,7 @@ fn filter(
     headers: &HeaderMap,
 ) -> Result<UsageFilter, Fault> {
     enabled(app)?;
-    let filter = query::usage_filter(pairs, headers, &authorized.principal, app.gateway.clock.now())?;
+    let filter = query::usage_filter(pairs, headers, authorized, app.gateway.clock.now())?;
     Ok(UsageFilter { search: None, ..filter })
 }
 

@@ -26,6 +26,7 @@ mod runtime;
 mod settings;
 mod strictness;
 mod tenant_documents;
+mod tenant_reports;
 mod tenants;
 mod usage;
 mod webhooks;

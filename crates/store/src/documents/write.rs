@@ -272,12 +272,15 @@ async fn add_reference(
 }
 
 /// Requires that no document refers to this one. Documents of a tenant refer to those of the default tenant that it
-/// has no document of the same name in place of, and keys and users of a tenant, which are stored in the default tenant
-/// and refer to their tenant, to those of that tenant. After the deletion of a tenant's document, that of the default
+/// has no document of the same name in place of. Keys and users of a tenant are stored in the default tenant and refer to
+/// their tenant: they see what it sees. After the deletion of a tenant's document, that of the default
 /// tenant takes its place.
 async fn unreferenced(open: &mut Writing, key: DocumentKey<'_>) -> Result<(), StoreError> {
     const REFERRERS: &str = "SELECT r.kind, r.name, r.tenant FROM document_references r \
          WHERE r.ref_kind = $2 AND r.ref_name = $3 AND NOT (r.tenant = $1 AND r.kind = $2 AND r.name = $3) \
+         AND NOT ($1 = '' AND r.tenant = '' AND EXISTS (SELECT 1 FROM document_references t JOIN documents d \
+         ON d.tenant = t.ref_name AND d.kind = $2 AND d.name = $3 WHERE t.tenant = '' AND t.kind = r.kind \
+         AND t.name = r.name AND t.ref_kind = 'tenant')) \
          AND (r.tenant = $1 OR ($1 = '' AND NOT EXISTS (SELECT 1 FROM documents d \
          WHERE d.tenant = r.tenant AND d.kind = $2 AND d.name = $3)) \
          OR (r.tenant = '' AND EXISTS (SELECT 1 FROM document_references t WHERE t.tenant = '' \

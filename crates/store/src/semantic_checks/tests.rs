@@ -18,9 +18,12 @@ fn checks(shadow_hits: i64, rechecks: i64, disagreements: i64) -> SemanticChecks
 async fn sums_are_added_and_read_by_time_and_path() {
     for_each_backend(|store| async move {
         let ledger = store.ledger();
-        let add = async |second: i64, path: &str, sum| {
-            ledger.add_semantic_checks(&[(at(second), path.into(), sum)]).await.unwrap();
+        let add_of = async |tenant: &str, second: i64, path: &str, checks| {
+            let (tenant_id, user_path) = (tenant.to_owned(), path.to_owned());
+            let sums = SemanticCheckSums { at: at(second), tenant_id, user_path, checks };
+            ledger.add_semantic_checks(&[sums]).await.unwrap();
         };
+        let add = async |second: i64, path: &str, checks| add_of("", second, path, checks).await;
         add(10, "/a", checks(1, 1, 0)).await;
         add(20, "/a", checks(2, 1, 1)).await;
         add(HOUR, "/a/b", checks(4, 0, 0)).await;
@@ -38,6 +41,12 @@ async fn sums_are_added_and_read_by_time_and_path() {
         assert_eq!(sum(2 * HOUR, 3 * HOUR, None).await, SemanticChecks::default());
         assert_eq!(ledger.delete_semantic_checks_before(at(HOUR)).await.unwrap(), 1);
         assert_eq!(sum(0, 2 * HOUR, None).await, checks(12, 8, 8));
+        add_of("acme", HOUR, "/ab", checks(16, 1, 0)).await;
+        add_of("acme", HOUR, "/ab", checks(16, 0, 0)).await;
+        assert_eq!(sum(0, 2 * HOUR, Some("/ab")).await, checks(40, 9, 8));
+        let of_tenant =
+            UsageFilter { tenant_id: Some("acme".into()), ..UsageFilter::between(at(0), at(2 * HOUR)) };
+        assert_eq!(ledger.semantic_checks(&of_tenant).await.unwrap(), checks(32, 1, 0));
     })
     .await;
 }

@@ -12,11 +12,18 @@ pub enum SemanticChange {
     Put(Box<SemanticRow>),
     /// An entry was removed, by its id.
     Removed(String),
-    /// The entries of a user path and below it, and of a model, were removed; without a condition, all.
-    Purged {
-        user_path: Option<String>,
-        model: Option<String>,
-    },
+    Purged(SemanticPurge),
+}
+
+/// The entries that a purge removes; without a condition, all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SemanticPurge {
+    /// Entries of one tenant.
+    pub tenant_id: Option<String>,
+    /// Entries of a user path and those below it.
+    pub user_path: Option<String>,
+    /// Entries of a model, by its name at the provider.
+    pub model: Option<String>,
 }
 
 /// A part of the changes, and the position after it.
@@ -42,15 +49,23 @@ pub async fn record_removal(
     (at, origin): (Timestamp, &str),
     removed: &SemanticChange,
 ) -> Result<(), StoreError> {
-    const RECORD: &str = "INSERT INTO semantic_removals (seq, at, origin, entry_id, user_path, model) \
-         VALUES ($1, $2, $3, $4, $5, $6)";
-    let (id, user_path, model) = match removed {
+    const RECORD: &str = "INSERT INTO semantic_removals (seq, at, origin, entry_id, tenant_id, user_path, model) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)";
+    let none = SemanticPurge::default();
+    let (id, conditions) = match removed {
         SemanticChange::Put(_) => return Ok(()),
-        SemanticChange::Removed(id) => (Some(id.as_str()), None, None),
-        SemanticChange::Purged { user_path, model } => (None, user_path.as_deref(), model.as_deref()),
+        SemanticChange::Removed(id) => (Some(id.as_str()), &none),
+        SemanticChange::Purged(conditions) => (None, conditions),
     };
-    let values =
-        [Value::from(seq), at.micros().into(), origin.into(), id.into(), user_path.into(), model.into()];
+    let values = [
+        Value::from(seq),
+        at.micros().into(),
+        origin.into(),
+        id.into(),
+        conditions.tenant_id.as_deref().into(),
+        conditions.user_path.as_deref().into(),
+        conditions.model.as_deref().into(),
+    ];
     open.execute(RECORD, &values).await.map(drop)
 }
 
@@ -68,7 +83,7 @@ pub async fn after(
     after: i64,
     limit: i64,
 ) -> Result<SemanticChanges, StoreError> {
-    const REMOVALS: &str = "SELECT seq, entry_id, user_path, model FROM semantic_removals \
+    const REMOVALS: &str = "SELECT seq, entry_id, tenant_id, user_path, model FROM semantic_removals \
          WHERE seq > $1 AND seq <= $2 AND origin <> $3 ORDER BY seq LIMIT $4";
     // Everything up to this number is committed.
     let last = position(database).await?;
@@ -97,7 +112,11 @@ pub async fn after(
 fn removal(row: &Row) -> Result<(i64, SemanticChange), StoreError> {
     let change = match row.get::<Option<String>>(1)? {
         Some(id) => SemanticChange::Removed(id),
-        None => SemanticChange::Purged { user_path: row.get(2)?, model: row.get(3)? },
+        None => SemanticChange::Purged(SemanticPurge {
+            tenant_id: row.get(2)?,
+            user_path: row.get(3)?,
+            model: row.get(4)?,
+        }),
     };
     Ok((row.get(0)?, change))
 }

@@ -12,7 +12,7 @@ use crate::idempotency::KeptAnswer;
 use crate::write_behind::Aged;
 
 const COLUMNS: &str = "id, partition_key, embedder, user_path, model, min_score, expires_at, vector, facts, head, \
-     prompt, body";
+     prompt, body, tenant_id";
 
 /// Writes a batch in one transaction.
 pub async fn write(
@@ -45,12 +45,13 @@ pub async fn write(
 
 async fn put(open: &mut Writing, row: &SemanticRow, seq: i64, origin: &str) -> Result<(), StoreError> {
     const PUT: &str = "INSERT INTO semantic_entries (id, partition_key, embedder, user_path, model, min_score, \
-         expires_at, vector, facts, head, prompt, body, seq, origin) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14) \
+         expires_at, vector, facts, head, prompt, body, tenant_id, seq, origin) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) \
          ON CONFLICT (id) DO UPDATE SET partition_key = excluded.partition_key, embedder = excluded.embedder, \
          user_path = excluded.user_path, model = excluded.model, min_score = excluded.min_score, \
          expires_at = excluded.expires_at, vector = excluded.vector, facts = excluded.facts, head = excluded.head, \
-         prompt = excluded.prompt, body = excluded.body, seq = excluded.seq, origin = excluded.origin";
+         prompt = excluded.prompt, body = excluded.body, tenant_id = excluded.tenant_id, seq = excluded.seq, \
+         origin = excluded.origin";
     let values = [
         Value::from(&row.id),
         (&row.partition).into(),
@@ -64,6 +65,7 @@ async fn put(open: &mut Writing, row: &SemanticRow, seq: i64, origin: &str) -> R
         (&row.answer.head).into(),
         row.prompt.as_bytes().into(),
         (&*row.answer.body).into(),
+        (&row.tenant_id).into(),
         seq.into(),
         origin.into(),
     ];
@@ -114,7 +116,7 @@ pub async fn changed(
     );
     let values = [Value::from(after), last.into(), origin.into(), embedder.into(), limit.into()];
     let rows = database.fetch(sql(text), &values).await?;
-    rows.iter().map(|row| Ok((row.get(12)?, read(row)?))).collect()
+    rows.iter().map(|row| Ok((row.get(13)?, read(row)?))).collect()
 }
 
 /// The entry with an id.
@@ -133,6 +135,7 @@ fn read(row: &Row) -> Result<SemanticRow, StoreError> {
         id: row.get(0)?,
         partition: row.get(1)?,
         embedder: row.get(2)?,
+        tenant_id: row.get(12)?,
         user_path: row.get(3)?,
         model: row.get(4)?,
         min_score: row.get(5)?,

@@ -15,6 +15,7 @@ fn row(id: &str, user_path: &str, model: &str, lasts: i64, now: Timestamp) -> Se
         id: id.into(),
         partition: "p".into(),
         embedder: "local".into(),
+        tenant_id: String::new(),
         user_path: user_path.into(),
         model: model.into(),
         min_score: 0,
@@ -23,6 +24,14 @@ fn row(id: &str, user_path: &str, model: &str, lasts: i64, now: Timestamp) -> Se
         facts: "{}".into(),
         prompt: "a\0b".into(),
         answer: KeptAnswer { head: "{}".into(), body: Bytes::from_static(b"\0\xff") },
+    }
+}
+
+fn purge(user_path: Option<&str>, model: Option<&str>) -> SemanticPurge {
+    SemanticPurge {
+        user_path: user_path.map(str::to_owned),
+        model: model.map(str::to_owned),
+        ..SemanticPurge::default()
     }
 }
 
@@ -41,7 +50,7 @@ async fn ids(store: &Store) -> Vec<String> {
 async fn entries_are_read_back_as_they_were_written() {
     for_each_backend(|store| async move {
         let (entries, now) = (store.semantic_entries(), store.semantic_entries().0.clock.now());
-        let stored = row("a", "/", "m", 60, now);
+        let stored = SemanticRow { tenant_id: "acme".into(), ..row("a", "/", "m", 60, now) };
         entries.put(stored.clone());
         save(entries).await;
         assert_eq!(entries.page("local", None, 10).await.unwrap(), std::slice::from_ref(&stored));
@@ -79,11 +88,28 @@ async fn a_purge_removes_what_it_names_also_before_it_is_written() {
         for (id, path, model) in [("a", "/a", "m"), ("b", "/a/b", "m"), ("c", "/ab", "m"), ("d", "/", "n")] {
             entries.put(row(id, path, model, 60, now));
         }
-        assert_eq!(entries.purge(Some("/a"), Some("n")).await.unwrap(), 0);
-        assert_eq!(entries.purge(Some("/a"), None).await.unwrap(), 2);
+        assert_eq!(entries.purge(&purge(Some("/a"), Some("n"))).await.unwrap(), 0);
+        assert_eq!(entries.purge(&purge(Some("/a"), None)).await.unwrap(), 2);
         assert_eq!(ids(&store).await, ["c", "d"]);
-        assert_eq!(entries.purge(None, Some("n")).await.unwrap(), 1);
-        assert_eq!(entries.purge(None, None).await.unwrap(), 1);
+        assert_eq!(entries.purge(&purge(None, Some("n"))).await.unwrap(), 1);
+        assert_eq!(entries.purge(&purge(None, None)).await.unwrap(), 1);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_purge_of_a_tenant_keeps_the_entries_of_others() {
+    for_each_pair(|one, two| async move {
+        let (entries, now) = (one.semantic_entries(), one.semantic_entries().0.clock.now());
+        let start = two.semantic_entries().position().await.unwrap();
+        for (id, tenant) in [("a", "acme"), ("b", "other"), ("c", "")] {
+            entries.put(SemanticRow { tenant_id: tenant.into(), ..row(id, "/", "m", 60, now) });
+        }
+        let of_acme = SemanticPurge { tenant_id: Some("acme".into()), ..SemanticPurge::default() };
+        assert_eq!(entries.purge(&of_acme).await.unwrap(), 1);
+        assert_eq!(ids(&one).await, ["b", "c"]);
+        let changes = two.semantic_entries().changes("local", start, 100).await.unwrap().changes;
+        assert_eq!(changes.last(), Some(&SemanticChange::Purged(of_acme)));
     })
     .await;
 }
@@ -111,12 +137,12 @@ async fn another_process_reads_changes_in_their_order_and_not_its_own() {
         writer.remove("a".into());
         writer.remove("never".into());
         save(writer).await;
-        writer.purge(Some("/b"), None).await.unwrap();
+        writer.purge(&purge(Some("/b"), None)).await.unwrap();
         let c = row("c", "/b", "m", 60, now);
         writer.put(c.clone());
         save(writer).await;
         let found = reader.changes("local", start, 10).await.unwrap();
-        let purge = SemanticChange::Purged { user_path: Some("/b".into()), model: None };
+        let purge = SemanticChange::Purged(purge(Some("/b"), None));
         // Entries that are gone again are not read.
         let expected = [SemanticChange::Removed("a".into()), purge, SemanticChange::Put(Box::new(c.clone()))];
         assert_eq!((found.changes.as_slice(), found.has_more), (expected.as_slice(), false));
@@ -142,14 +168,14 @@ async fn changes_are_read_in_bounded_steps() {
             writer.put(row(&format!("e{number}"), "/", "m", 60, now));
             save(writer).await;
         }
-        writer.purge(Some("/nowhere"), None).await.unwrap();
+        writer.purge(&purge(Some("/nowhere"), None)).await.unwrap();
         let (mut position, mut ids, mut steps) = (0, Vec::new(), 0);
         loop {
             let found = reader.changes("local", position, 2).await.unwrap();
             assert!(found.position > position && found.changes.len() <= 3, "{found:?}");
             ids.extend(found.changes.into_iter().map(|change| match change {
                 SemanticChange::Put(row) => row.id,
-                SemanticChange::Removed(_) | SemanticChange::Purged { .. } => "purge".into(),
+                SemanticChange::Removed(_) | SemanticChange::Purged(_) => "purge".into(),
             }));
             (position, steps) = (found.position, steps + 1);
             if !found.has_more {
@@ -171,7 +197,7 @@ async fn surplus_entries_and_old_removals_are_deleted() {
         save(entries).await;
         assert_eq!((entries.trim(3).await.unwrap(), entries.trim(2).await.unwrap()), (0, 1));
         assert_eq!((ids(&store).await, entries.count().await.unwrap()), (vec!["b".into(), "c".into()], 2));
-        entries.purge(None, None).await.unwrap();
+        entries.purge(&purge(None, None)).await.unwrap();
         let removals = async || {
             let count = "SELECT COUNT(*) FROM semantic_removals";
             entries.0.database.fetch(count, &[]).await.unwrap()[0].get::<i64>(0).unwrap()
@@ -234,7 +260,7 @@ async fn the_nearest_entries_of_a_partition_are_found_by_their_vectors() {
         let again = entries.nearest("p", "local", &[0.0, 0.0, 1.0], 1).await.unwrap();
         assert_eq!((&*again[0].id, again[0].score), ("near", 1_000_000));
         assert_eq!(entries.find("near").await.unwrap().unwrap().prompt, "prompt near");
-        entries.purge(Some("/a"), None).await.unwrap();
+        entries.purge(&purge(Some("/a"), None)).await.unwrap();
         assert_eq!(nearest("p", 8).await, [""; 0]);
         assert_eq!(entries.find("near").await.unwrap(), None);
     })

@@ -37,6 +37,7 @@ fn cached(body: Bytes, is_stream: bool, includes_usage: bool) -> CachedAnswer {
         response_id: None,
         usage: Some(usage()),
         cost: None,
+        tenant: None,
         user_path: "/".into(),
         expires_at: Duration::MAX,
     }

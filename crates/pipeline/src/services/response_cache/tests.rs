@@ -21,6 +21,7 @@ fn answer(body: &'static str, path: &str) -> CachedAnswer {
         response_id: None,
         usage: None,
         cost: None,
+        tenant: None,
         user_path: path.into(),
         expires_at: NOW + Duration::from_secs(10),
     }
@@ -86,6 +87,10 @@ fn a_purge_removes_what_its_filter_names() {
     let of_model = |model: &str| PurgeFilter { model: Some(model.into()), ..PurgeFilter::default() };
     assert_eq!(cache.purge(&of_model("other")), 0);
     assert_eq!(cache.purge(&on_path("/a")), 2);
+    let of_tenant = |tenant: &str| PurgeFilter { tenant: Some(tenant.into()), ..PurgeFilter::default() };
+    let of_acme = CachedAnswer { tenant: Some("acme".into()), ..answer("x", "/") };
+    cache.insert([9; 32], Arc::new(of_acme), cache.generation());
+    assert_eq!((cache.purge(&of_tenant("other")), cache.purge(&of_tenant("acme"))), (0, 1));
     assert_eq!(cache.purge(&of_model("m")), 2);
     assert_eq!(cache.purge(&PurgeFilter::default()), 0);
     cache.insert(KEY, Arc::new(answer("late", "/")), 0);

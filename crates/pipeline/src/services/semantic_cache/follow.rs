@@ -6,7 +6,7 @@ use std::time::Duration;
 use domain::clock::Timestamp;
 use domain::resources::auth_key::parse_digest;
 use domain::user_path::UserPath;
-use store::{KEPT_REMOVALS, SemanticChange, SemanticChanges, StoreError};
+use store::{KEPT_REMOVALS, SemanticChange, SemanticChanges, SemanticPurge, StoreError};
 
 use super::{EntryId, SemanticCache, stored_entry};
 use crate::services::response_cache::PurgeFilter;
@@ -77,10 +77,10 @@ impl SemanticCache {
                     self.forget(&id);
                 }
             }
-            SemanticChange::Purged { user_path, model } => {
+            SemanticChange::Purged(SemanticPurge { tenant_id: tenant, user_path, model }) => {
                 // A path that cannot be read is purged with all others.
                 let user_path = user_path.and_then(|path| UserPath::parse(&path).ok());
-                self.purge(&PurgeFilter { user_path, model });
+                self.purge(&PurgeFilter { tenant, user_path, model });
             }
         }
     }

@@ -15,7 +15,7 @@ use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use store::{NearestEntry, SemanticRow};
+use store::{NearestEntry, SemanticPurge, SemanticRow};
 
 use payload::{ids_filter, partition_filter, point, point_id, purge_filter, read_nearest, read_row};
 
@@ -23,8 +23,13 @@ const API_KEY: HeaderName = HeaderName::from_static("api-key");
 /// The largest answer that is read: a few entries with their answers in base64.
 const LONGEST: usize = 16 << 20;
 /// Members of points that searches are filtered by, and their types.
-const INDEXED: [(&str, &str); 4] =
-    [("partition", "keyword"), ("paths", "keyword"), ("model", "keyword"), ("expires_at", "integer")];
+const INDEXED: [(&str, &str); 5] = [
+    ("partition", "keyword"),
+    ("tenant_id", "keyword"),
+    ("paths", "keyword"),
+    ("model", "keyword"),
+    ("expires_at", "integer"),
+];
 
 /// The address of Qdrant.
 #[derive(Clone, Debug)]
@@ -113,9 +118,9 @@ impl Qdrant {
         self.ask(Method::POST, &path, Some(&json!({"filter": ids_filter(id)}))).await.map(drop)
     }
 
-    /// Removes the entries of a user path and below it, and of a model; without a condition, all. Returns how many.
-    pub async fn purge(&self, user_path: Option<&str>, model: Option<&str>) -> Result<u64, String> {
-        self.delete(&purge_filter(user_path, model)).await
+    /// Removes entries; returns how many.
+    pub async fn purge(&self, purge: &SemanticPurge) -> Result<u64, String> {
+        self.delete(&purge_filter(purge)).await
     }
 
     /// Deletes expired entries; returns the number of the others.

@@ -178,11 +178,11 @@ impl RemoteStore {
 
     /// Removes the entries that a filter names; returns how many.
     pub async fn purge(&self, filter: &PurgeFilter) -> Result<u64, StoreError> {
-        let path = filter.user_path.as_ref().map(|path| path.as_str());
+        let purge = filter.into();
         match &self.entries {
-            RemoteEntries::Pgvector(entries) => entries.purge(path, filter.model.as_deref()).await,
+            RemoteEntries::Pgvector(entries) => entries.purge(&purge).await,
             RemoteEntries::Qdrant(qdrant) => {
-                let purge = qdrant.purge(path, filter.model.as_deref());
+                let purge = qdrant.purge(&purge);
                 match tokio::time::timeout(BACKGROUND_LIMIT, purge).await {
                     Ok(purged) => purged.map_err(StoreError::Unavailable),
                     Err(_) => Err(StoreError::Unavailable("Qdrant did not answer in time".into())),

@@ -45,6 +45,7 @@ pub fn row(entry: &SemanticEntry, embedder: String, now: Duration, at: Timestamp
         id: digest_hex(&entry.id),
         partition: digest_hex(&entry.partition),
         embedder,
+        tenant_id: cached.tenant.clone().unwrap_or_default(),
         user_path: cached.user_path.clone(),
         model: cached.answer.target().model.to_string(),
         min_score: (f64::from(entry.min_score) * 1e6).round() as i64,
@@ -68,6 +69,7 @@ pub fn read(row: SemanticRow, now: Duration, at: Timestamp) -> Option<SemanticEn
         response_id: facts.response_id,
         usage: facts.usage,
         cost: facts.cost,
+        tenant: Some(row.tenant_id).filter(|tenant| !tenant.is_empty()),
         user_path: row.user_path,
         expires_at: now + Duration::from_micros(left),
     };

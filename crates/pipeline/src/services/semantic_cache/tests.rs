@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use domain::call::Target;
 use domain::user_path::UserPath;
-use store::{SemanticChange, SemanticRow};
+use store::{SemanticChange, SemanticPurge, SemanticRow};
 use testkit::word_vector;
 
 use super::*;
@@ -30,6 +30,7 @@ fn answer(body: &str, user_path: &str) -> CachedAnswer {
         response_id: None,
         usage: None,
         cost: None,
+        tenant: None,
         user_path: user_path.into(),
         expires_at: NOW + Duration::from_secs(10),
     }
@@ -165,7 +166,10 @@ fn a_purge_removes_what_its_filter_names() {
     let cache = cache(100);
     let generation = cache.generation();
     insert(&cache, HERE, QUESTION);
-    let on_path = |path: &str| PurgeFilter { user_path: Some(UserPath::parse(path).unwrap()), model: None };
+    let on_path = |path: &str| PurgeFilter {
+        user_path: Some(UserPath::parse(path).unwrap()),
+        ..PurgeFilter::default()
+    };
     assert_eq!(cache.purge(&on_path("/b")), 0);
     assert_eq!(cache.purge(&on_path("/a")), 1);
     assert_eq!(outcome(&cache, HERE, QUESTION), "no entry");
@@ -207,9 +211,18 @@ fn changes_of_other_processes_are_applied() {
     assert_eq!((outcome(&here, HERE, QUESTION), here.index.read().len()), ("no entry", 0));
     put();
     let generation = here.generation();
-    apply(SemanticChange::Purged { user_path: Some("/b".into()), model: None });
+    let purge = |tenant: Option<&str>, path: &str, model: Option<&str>| {
+        apply(SemanticChange::Purged(SemanticPurge {
+            tenant_id: tenant.map(str::to_owned),
+            user_path: Some(path.to_owned()),
+            model: model.map(str::to_owned),
+        }));
+    };
+    purge(None, "/b", None);
     assert_eq!(outcome(&here, HERE, QUESTION), "hit", "another path");
-    apply(SemanticChange::Purged { user_path: Some("/a".into()), model: Some("m".into()) });
+    purge(Some("acme"), "/a", None);
+    assert_eq!(outcome(&here, HERE, QUESTION), "hit", "another tenant");
+    purge(None, "/a", Some("m"));
     assert_eq!(outcome(&here, HERE, QUESTION), "no entry");
     here.insert(HERE, QUESTION, &word_vector(QUESTION), answer("late", "/a"), generation, TIMES);
     assert_eq!(outcome(&here, HERE, QUESTION), "no entry", "an answer from before the purge");

@@ -2,10 +2,10 @@
 
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
-use domain::principal::Principal;
 use http::HeaderMap;
 use store::{AuditCursor, AuditFilter, AuditSort};
 
+use crate::authorized::{Audit, Authorized, Read};
 use crate::query::{self, Pairs};
 
 /// Maximum length of a search text, in bytes.
@@ -14,7 +14,7 @@ const LONGEST_SEARCH: usize = 200;
 pub fn filter(
     pairs: &Pairs,
     headers: &HeaderMap,
-    principal: &Principal,
+    authorized: &Authorized<Read<Audit>>,
     now: Timestamp,
 ) -> Result<AuditFilter, Fault> {
     let zone = query::time_zone(pairs, headers)?;
@@ -29,7 +29,7 @@ pub fn filter(
     Ok(AuditFilter {
         from,
         until,
-        user_path: query::visible_path(pairs, principal)?,
+        user_path: query::visible_path(pairs, &authorized.principal)?,
         requested_model: owned("requested_model"),
         provider: owned("provider"),
         method: owned("method").map(|method| method.to_ascii_uppercase()),
@@ -38,7 +38,7 @@ pub fn filter(
         status: status.and_then(|status| u16::try_from(status).ok()),
         stream: query::boolean(pairs, "stream")?,
         auth_key_id: owned("auth_key_id"),
-        tenant_id: principal.tenant().map(|tenant| tenant.to_string()),
+        tenant_id: authorized.reported_tenant().map(|tenant| tenant.to_string()),
         session_id: owned("session_id"),
         search,
     })

@@ -58,7 +58,7 @@ pub async fn stats(
     pairs.retain(|name, _| {
         matches!(name.as_str(), "days" | "start_date" | "end_date" | "timezone" | "cache_mode")
     });
-    let filter = query::usage_filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
+    let filter = query::usage_filter(&pairs, &headers, &authorized, app.gateway.clock.now())?;
     let filter = UsageFilter { auth_key_id: Some(id.clone()), ..filter };
     let total = app.refresher.store().ledger().report(&Report::of(filter.clone())).await?;
     let total = total.into_iter().next().map(|line| line.figures).unwrap_or_default();

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use axum::extract::{FromRequestParts, Path};
 use domain::fault::{self, Fault};
 use domain::period::Period;
-use domain::principal::Principal;
 use domain::resources::budget::BudgetKey;
 use domain::user_path::UserPath;
 use http::request::Parts;
 
-use super::{tenant, within};
+use super::{budget_key, within};
 use crate::App;
+use crate::authorized::{Authorized, Needs};
 use crate::fault::Problem;
 
 pub struct BudgetPath {
@@ -31,12 +31,12 @@ impl FromRequestParts<Arc<App>> for BudgetPath {
 }
 
 impl BudgetPath {
-    pub fn key(&self, app: &App, principal: &Principal) -> Result<BudgetKey, Fault> {
+    pub fn key<N: Needs>(&self, authorized: &Authorized<N>) -> Result<BudgetKey, Fault> {
         let user_path = user_path(&self.user_path)?;
-        within(principal, &user_path)?;
+        within(&authorized.principal, &user_path)?;
         let period =
             Period::parse(&self.period).map_err(|reason| fault::invalid_parameter("period", reason))?;
-        Ok(BudgetKey { user_path, period, tenant: tenant(app, principal) })
+        Ok(budget_key(authorized, user_path, period))
     }
 }
 

@@ -60,9 +60,8 @@ pub async fn read(
     authorized: Authorized<Read<Budgets>>,
     Named(path): Named,
 ) -> Result<Json<Forecast>, Problem> {
-    let principal = &authorized.principal;
     let path = user_path(&path)?;
-    within(principal, &path)?;
+    within(&authorized.principal, &path)?;
     let store = app.refresher.store();
     budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, store).await?;
     let now = app.gateway.clock.now();
@@ -70,7 +69,7 @@ pub async fn read(
     let past = store.ledger().spent(week, now).await?;
     let statuses = app.gateway.budgets.statuses(now).into_iter();
     let own = statuses.filter(|status| status.rule.key.user_path == path);
-    let own = own.filter(|status| is_visible(&app, principal, &status.rule.key));
+    let own = own.filter(|status| is_visible(&app, &authorized, &status.rule.key));
     let forecasts = own.map(|status| outlook(&status, below(&past, &status.rule.key), now)).collect();
     Ok(Json(Forecast { user_path: path.as_str().to_owned(), forecasts }))
 }

@@ -92,7 +92,7 @@ pub async fn list(
     let statuses = app.gateway.budgets.statuses(now).into_iter();
     let wanted = statuses.filter(|status| {
         let key = &status.rule.key;
-        is_visible(&app, &authorized.principal, key)
+        is_visible(&app, &authorized, key)
             && period.is_none_or(|period| period == key.period)
             && path.as_ref().is_none_or(|path| path.covers(&key.user_path))
     });

@@ -7,7 +7,7 @@ use axum::extract::State;
 use domain::fault::{self, Fault};
 use domain::period::Period;
 use domain::principal::Principal;
-use domain::resources::budget::{Budget, BudgetKey, BudgetSource};
+use domain::resources::budget::{Budget, BudgetSource};
 use http::HeaderMap;
 use pipeline::budgets::{Rule, Status};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::amend::amend;
 use super::budget_path::user_path;
 use super::view::{self, BudgetList};
-use super::{is_visible, tenant, within};
+use super::{budget_key, is_visible, within};
 use crate::App;
 use crate::authorized::{Authorized, Budgets, Write};
 use crate::body::Strict;
@@ -69,7 +69,7 @@ pub async fn all(
     let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
     // A child's budget is reset together with its parent.
     let own = rules.filter(|rule| rule.parent.is_none());
-    let rules: Vec<Rule> = own.filter(|rule| is_visible(&app, principal, &rule.key)).collect();
+    let rules: Vec<Rule> = own.filter(|rule| is_visible(&app, &authorized, &rule.key)).collect();
     begin_anew(&app, principal, &rules).await?;
     Ok(Json(ResetResult { status: "ok", reset: rules.len() }))
 }
@@ -88,7 +88,7 @@ pub async fn one(
     let principal = &authorized.principal;
     let user_path = user_path(&body.user_path)?;
     within(principal, &user_path)?;
-    let key = BudgetKey { user_path, period: body.period()?, tenant: tenant(&app, principal) };
+    let key = budget_key(&authorized, user_path, body.period()?);
     let turn = app.naming.lock().await;
     let statuses = app.gateway.budgets.statuses(app.gateway.clock.now());
     let rules = statuses.into_iter().map(|Status { rule, .. }| rule);
@@ -96,7 +96,7 @@ pub async fn one(
     let rule = found.ok_or_else(|| fault::budget_not_found(key.user_path.as_str(), &key.period.label()))?;
     begin_anew(&app, principal, &[rule]).await?;
     drop(turn);
-    Ok(Json(view::list(&app, principal).await?))
+    Ok(Json(view::list(&app, &authorized).await?))
 }
 
 impl ResetOneBody {

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use domain::principal::Principal;
 use domain::resources::Resource as _;
 use domain::resources::budget::{Budget, BudgetSource, OnExhausted, OnTight};
 use pipeline::budgets::{self, Status};
@@ -15,6 +14,7 @@ use utoipa::ToSchema;
 use super::{collection, is_visible};
 use crate::App;
 use crate::admin::record;
+use crate::authorized::{Authorized, Needs};
 use crate::fault::Problem;
 
 #[derive(Serialize, ToSchema)]
@@ -93,8 +93,8 @@ pub const READ_ONLY: [&str; 19] = [
     "etag",
 ];
 
-/// Lists the budgets that the caller may see, after synchronising them with storage.
-pub async fn list(app: &App, principal: &Principal) -> Result<BudgetList, Problem> {
+/// Lists the budgets that the request is about, after synchronising them with storage.
+pub async fn list<N: Needs>(app: &App, authorized: &Authorized<N>) -> Result<BudgetList, Problem> {
     let store = app.refresher.store();
     budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, store).await?;
     let documents = collection(app).all().await?.into_iter();
@@ -102,7 +102,7 @@ pub async fn list(app: &App, principal: &Principal) -> Result<BudgetList, Proble
         documents.map(|stored| (stored.value.name().to_owned(), stored)).collect();
     let now = app.gateway.clock.now();
     let statuses = app.gateway.budgets.statuses(now).into_iter();
-    let visible = statuses.filter(|status| is_visible(app, principal, &status.rule.key));
+    let visible = statuses.filter(|status| is_visible(app, authorized, &status.rule.key));
     let budgets = visible.map(|status| view(&status, documents.get(&status.rule.key.name()), now)).collect();
     Ok(BudgetList { budgets, server_time: record::time(now) })
 }

@@ -102,9 +102,7 @@ pub async fn overview(
 ) -> Result<Json<CacheOverviewView>, Problem> {
     super::enabled(&app)?;
     usage::enabled(&app)?;
-    // Compared hits are counted by user path, not by tenant.
-    authorized.principal.require_no_tenant()?;
-    let filter = query::usage_filter(&pairs, &headers, &authorized.principal, app.gateway.clock.now())?;
+    let filter = query::usage_filter(&pairs, &headers, &authorized, app.gateway.clock.now())?;
     let calendar =
         Calendar { zone: query::time_zone(&pairs, &headers)?, interval: Interval::of_days(&pairs)? };
     let checks = checks(&app, &filter).await?;

@@ -17,7 +17,7 @@ use crate::authorized::{Authorized, Cache, Write};
 use crate::body::Strict;
 use crate::fault::Problem;
 
-/// The answers to remove. Without a member, all.
+/// The answers to remove. Without a member, all that the caller can reach.
 #[derive(Default, Deserialize, ToSchema)]
 #[serde(default, deny_unknown_fields)]
 pub struct CachePurgeRequest {
@@ -33,7 +33,7 @@ pub struct CachePurgeResult {
     pub purged: u64,
 }
 
-/// Remove cached answers: all, or those of a user path or a model.
+/// Remove cached answers: all, or those of a tenant, a user path or a model.
 #[utoipa::path(post, path = "/admin/api/v1/cache/purge", operation_id = "purgeCache", tag = "cache", request_body = CachePurgeRequest,
     responses((status = 200, description = "The number of answers that were removed", body = CachePurgeResult),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
@@ -46,11 +46,10 @@ pub async fn create(
     Strict(request): Strict<CachePurgeRequest>,
 ) -> Result<Json<CachePurgeResult>, Problem> {
     enabled(&app)?;
-    // Entries are found by their path and model, not by their tenant.
-    authorized.principal.require_no_tenant()?;
     let CachePurgeRequest { user_path, model } = request;
     let user_path = purged_path(&authorized.principal, user_path)?;
-    let filter = PurgeFilter { user_path, model };
+    let tenant = authorized.reported_tenant().map(|tenant| tenant.to_string());
+    let filter = PurgeFilter { tenant, user_path, model };
     let mut purged = app.gateway.response_cache.as_ref().map_or(0, |cache| cache.purge(&filter));
     if let Some(semantic) = &app.gateway.semantic_cache {
         purged += semantic.purge(&filter);

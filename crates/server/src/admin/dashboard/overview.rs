@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::{Query, State};
-use domain::principal::Principal;
 use domain::scope::{Action, Area, Scope};
 use http::HeaderMap;
 use pipeline::services::console::Entry;
@@ -93,7 +92,7 @@ pub async fn overview(
     let (principal, now) = (&authorized.principal, app.gateway.clock.now());
     let may_read = |area| principal.may(Scope::Admin(Some(area), Action::Read));
     let usage = match may_read(Area::Usage) {
-        true => Some(figures(&app, principal, &pairs, &headers).await?),
+        true => Some(figures(&app, &authorized, &pairs, &headers).await?),
         false => None,
     };
     let instances = authorized.snapshot.routes.instances.values();
@@ -103,15 +102,18 @@ pub async fn overview(
         in_flight: app.gateway.metrics.in_flight.get(),
         usage,
         providers: instances.map(|instance| providers::status_of(&app, instance)).collect(),
-        recent_errors: may_read(Area::Console).then(|| recent_errors(&app, principal)),
+        recent_errors: may_read(Area::Console).then(|| recent_errors(&app, &authorized)),
         document_errors: authorized.snapshot.document_errors.len(),
     }))
 }
 
-/// The latest failed calls that the caller may see.
-fn recent_errors(app: &App, principal: &Principal) -> Vec<Box<RawValue>> {
+/// The latest failed calls that the request is about.
+fn recent_errors(app: &App, authorized: &Authorized<Read<Dashboard>>) -> Vec<Box<RawValue>> {
     let events = app.gateway.console.read_all(0).events;
-    let visible = events.iter().rev().filter(|entry| console::concerns(entry, Some("request"), principal));
+    let is_visible = |entry: &Entry| {
+        console::concerns(entry, Some("request"), &authorized.principal) && authorized.reports(entry.tenant())
+    };
+    let visible = events.iter().rev().filter(|entry| is_visible(entry));
     let failed = visible.filter(|entry| is_failed(entry));
     failed.take(ERRORS).filter_map(|entry| RawValue::from_string(entry.json().to_owned()).ok()).collect()
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use domain::principal::Principal;
 use http::HeaderMap;
 use serde::Serialize;
 use serde_json::Value;
@@ -17,6 +16,7 @@ use crate::admin::usage::breakdown::{self, ModelUsageView, UserPathView};
 use crate::admin::usage::series::{Metric, Series};
 use crate::admin::usage::timeseries::{self, PointView, SeriesQuery, SeriesView};
 use crate::admin::usage::{self, Consumption};
+use crate::authorized::{Authorized, Dashboard, Read};
 use crate::fault::Problem;
 use crate::query::periods::{Calendar, Interval};
 use crate::query::{self, Pairs};
@@ -92,16 +92,16 @@ pub struct UnpricedTotals {
     pub requests: i64,
 }
 
-/// The figures of the calls that the caller may see.
+/// The figures of the calls that the request is about.
 pub async fn figures(
     app: &Arc<App>,
-    principal: &Principal,
+    authorized: &Authorized<Read<Dashboard>>,
     pairs: &Pairs,
     headers: &HeaderMap,
 ) -> Result<OverviewUsage, Problem> {
     usage::enabled(app)?;
     let now = app.gateway.clock.now();
-    let filter = usage::until_now(app, query::usage_filter(pairs, headers, principal, now)?);
+    let filter = usage::until_now(app, query::usage_filter(pairs, headers, authorized, now)?);
     let (zone, interval) = (query::time_zone(pairs, headers)?, Interval::any(pairs)?);
     let calendar = || Calendar { zone: zone.clone(), interval };
     let periods = SeriesQuery::new(app, filter.clone(), calendar(), Metric::Requests)?.periods();

@@ -61,7 +61,7 @@ pub async fn me(
         matches!(name.as_str(), "days" | "start_date" | "end_date" | "timezone" | "cache_mode")
     });
     let principal = &authorized.principal;
-    let filter = query::usage_filter(&pairs, &headers, principal, app.gateway.clock.now())?;
+    let filter = query::usage_filter(&pairs, &headers, &authorized, app.gateway.clock.now())?;
     let id = principal.key().map(|key| key.id.to_string());
     // Filters by key only: the key may have been bound to another path or tenant before. Calls of the master key have an empty
     // id.

@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use bytes::Bytes;
 use domain::clock::Timestamp;
 use serde_json::{Value, json};
-use store::{KeptAnswer, NearestEntry, SemanticRow};
+use store::{KeptAnswer, NearestEntry, SemanticPurge, SemanticRow};
 
 /// The id of the point of an entry: a UUID of the first half of its digest.
 pub fn point_id(id: &str) -> String {
@@ -24,6 +24,7 @@ pub fn point(row: &SemanticRow) -> Value {
             "id": row.id,
             "partition": row.partition,
             "embedder": row.embedder,
+            "tenant_id": row.tenant_id,
             "user_path": row.user_path,
             "paths": with_parents(&row.user_path),
             "model": row.model,
@@ -62,10 +63,11 @@ pub fn ids_filter(id: &str) -> Value {
     json!({"must": [{"has_id": [point_id(id)]}]})
 }
 
-/// The entries of a user path and below it, and of a model; without a condition, all.
-pub fn purge_filter(user_path: Option<&str>, model: Option<&str>) -> Value {
-    let conditions = [("paths", user_path), ("model", model)];
-    let named = conditions.into_iter().filter_map(|(key, value)| Some((key, value?)));
+/// The entries that a purge removes.
+pub fn purge_filter(purge: &SemanticPurge) -> Value {
+    let SemanticPurge { tenant_id, user_path, model } = purge;
+    let conditions = [("tenant_id", tenant_id), ("paths", user_path), ("model", model)];
+    let named = conditions.into_iter().filter_map(|(key, value)| Some((key, value.as_ref()?)));
     let must: Vec<Value> = named.map(|(key, value)| json!({"key": key, "match": {"value": value}})).collect();
     json!({"must": must})
 }
@@ -92,6 +94,8 @@ pub fn read_row(payload: &Value) -> Option<SemanticRow> {
         id: text("id")?,
         partition: text("partition")?,
         embedder: text("embedder")?,
+        // Older entries do not have it.
+        tenant_id: text("tenant_id").unwrap_or_default(),
         user_path: text("user_path")?,
         model: text("model")?,
         min_score: payload.get("min_score")?.as_i64()?,

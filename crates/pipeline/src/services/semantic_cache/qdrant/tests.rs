@@ -10,6 +10,7 @@ fn row() -> SemanticRow {
         id: "00112233445566778899aabbccddeeff".repeat(2),
         partition: "p".into(),
         embedder: "e".into(),
+        tenant_id: "acme".into(),
         user_path: "/a/b".into(),
         model: "m".into(),
         min_score: 970_000,
@@ -38,7 +39,17 @@ fn a_path_is_found_by_all_paths_above_it() {
         let point = point(&SemanticRow { user_path: path.into(), ..row() });
         assert_eq!(point["payload"]["paths"], expected, "{path}");
     }
-    assert_eq!(purge_filter(None, None), json!({"must": []}));
-    let both = json!({"must": [{"key": "paths", "match": {"value": "/a"}}, {"key": "model", "match": {"value": "m"}}]});
-    assert_eq!(purge_filter(Some("/a"), Some("m")), both);
+}
+
+#[test]
+fn a_purge_names_all_of_its_conditions() {
+    assert_eq!(purge_filter(&SemanticPurge::default()), json!({"must": []}));
+    let named = |key: &str, value: &str| json!({"key": key, "match": {"value": value}});
+    let purge = SemanticPurge {
+        tenant_id: Some("acme".into()),
+        user_path: Some("/a".into()),
+        model: Some("m".into()),
+    };
+    let all = [named("tenant_id", "acme"), named("paths", "/a"), named("model", "m")];
+    assert_eq!(purge_filter(&purge), json!({"must": all}));
 }
