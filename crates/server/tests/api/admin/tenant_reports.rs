@@ -85,7 +85,7 @@ async fn the_audit_log_is_exported_and_read_by_tenant() {
         let [acme, other] = tenants(&app).await;
         for key in [&*acme, &*other] {
             app.chat("openai/text").key(key).send().await.expect_status(200);
-            assert_eq!(app.chat("openai/nothing").key(key).send().await.status, 404);
+            assert_eq!(app.chat("openai/error-404").key(key).send().await.status, 404);
         }
         app.receipts(4).await;
         for (format, head) in [("csv", 1), ("jsonl", 1)] {
