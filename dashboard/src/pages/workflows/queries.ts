@@ -4,9 +4,16 @@ import { useResource } from "@/api/query";
 export type Version = Schema<"WorkflowVersion">;
 export type Unreadable = Schema<"UnreadableWorkflow">;
 export type WorkflowRecord = Schema<"WorkflowRecord">;
-export type WorkflowBody = Schema<"WorkflowBody">;
-export type Payload = Schema<"WorkflowPayload">;
-export type Scope = Schema<"WorkflowScope">;
+export type Scope = Partial<Schema<"WorkflowScope">>;
+/** A payload while it is edited: members may be missing. */
+export type Payload = {
+  schema_version?: number;
+  features?: Partial<Schema<"WorkflowFeatures">>;
+  guardrails?: Schema<"GuardrailStep">[];
+  routing?: Partial<Schema<"RoutingOptions">> | null;
+  cache?: Partial<Schema<"CacheOptions">> | null;
+};
+export type WorkflowBody = { scope?: Scope; name: string; description?: string | null; workflow_payload?: Payload };
 
 export const WORKFLOWS = ["workflows"];
 
@@ -15,7 +22,7 @@ export const useVersions = () => useResource([...WORKFLOWS, "versions"], (signal
 
 export const useUsableGuardrails = () => useResource([...WORKFLOWS, "guardrails"], (signal) => api.GET("/admin/api/v1/workflows/guardrails", { params: { query: { limit: 1000 } }, signal }));
 
-export const createVersion = (body: WorkflowBody) => api.POST("/admin/api/v1/workflows", { body });
+export const createVersion = (body: WorkflowBody) => api.POST("/admin/api/v1/workflows", { body: body as Schema<"WorkflowBody"> });
 export const activate = (id: string) => api.POST("/admin/api/v1/workflows/{id}/activate", { params: { path: { id } } });
 export const deactivate = (id: string) => api.POST("/admin/api/v1/workflows/{id}/deactivate", { params: { path: { id } } });
 

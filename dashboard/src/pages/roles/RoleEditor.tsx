@@ -1,0 +1,101 @@
+import { Link } from "@tanstack/react-router";
+import { Lock } from "lucide-react";
+import { useState } from "react";
+import { ADMIN, unwrap } from "@/api/client";
+import type { ApiError } from "@/api/errors";
+import { useSave } from "@/api/save";
+import { Button } from "@/components/Button";
+import { CopyAs } from "@/components/CopyAs";
+import { ConfirmDialog } from "@/components/Dialog";
+import { EditDrawer, fieldError } from "@/components/EditDrawer";
+import { Field } from "@/components/Field";
+import { Input } from "@/components/Input";
+import { Note } from "@/components/Note";
+import { PermissionTable } from "./PermissionTable";
+import { bodyOf, createRole, deleteRole, permissionsOf, putRole, ROLES, useRole, type Permission, type Role, type RoleBody } from "./queries";
+
+/** The form of a role with its table of permissions; built-in roles are only shown. */
+export function RoleEditor({ role, resources, writable, onClose }: { role: Role | null; resources: readonly string[]; writable: boolean; onClose: () => void }) {
+  const stored = useRole(role && !role.system ? role.name : null);
+  const latest = stored.data ?? role;
+  const before = latest ? bodyOf(latest) : null;
+  const [name, setName] = useState(role?.name ?? "");
+  const [description, setDescription] = useState(role?.description ?? "");
+  const [rules, setRules] = useState<Permission[]>(role ? permissionsOf(role) : []);
+  const [failed, setFailed] = useState<ApiError | null>(null);
+  const [deleting, setDeleting] = useState(false);
+  const draft: RoleBody = { description, permissions: rules };
+  const invalidates = [ROLES, ["changes"]];
+  const onError = (error: ApiError) => {
+    setFailed(error);
+    return true;
+  };
+  const save = useSave({
+    write: (body: RoleBody, headers) => (role ? putRole(role.name, body, headers) : createRole({ name, ...body })),
+    invalidates,
+    done: (saved) => `${saved.name} is ${role ? "saved" : "created"}`,
+    undo: (saved) => (before ? unwrap<unknown>(putRole(saved.name, before)) : unwrap<unknown>(deleteRole(saved.name))),
+    what: "this role",
+    onCompare: () => void stored.refetch(),
+    onSuccess: onClose,
+    onError,
+  });
+  const remove = useSave({ write: (target: Role) => deleteRole(target.name), invalidates, done: (_, target) => `${target.name} is deleted`, undo: (_, target) => unwrap<unknown>(createRole({ name: target.name, ...bodyOf(target) })), onSuccess: onClose, onError });
+
+  if (deleting && role)
+    return (
+      <ConfirmDialog
+        title={`Delete the role ${role.name}?`}
+        body={<>People who have it lose what it allows. <Link to="/users" search={{ role: role.name } as never} className="link">See who has it</Link>.</>}
+        warning={failed && <><strong className="font-medium">Not deleted.</strong> {failed.message}</>}
+        confirm="Delete role"
+        busy={remove.busy}
+        onConfirm={() => remove.mutate({ input: role })}
+        onClose={() => setDeleting(false)}
+      />
+    );
+  const readOnly = !writable || role?.system === true;
+  return (
+    <EditDrawer
+      title={role ? role.name : "Create role"}
+      before={before}
+      after={draft}
+      create="Create role"
+      onSave={() => {
+        setFailed(null);
+        save.mutate({ input: draft, etag: stored.etag });
+      }}
+      onClose={onClose}
+      busy={save.busy}
+      failed={failed}
+      fields={["name", "description"]}
+      readOnly={readOnly}
+      actions={role && <CopyAs call={{ method: "PUT", path: `${ADMIN}/identity/roles/${encodeURIComponent(role.name)}`, body: draft }} yaml={{ name: role.name, ...draft }} />}
+      aside={
+        role && (
+          <Button look="danger" onClick={() => setDeleting(true)}>
+            Delete role
+          </Button>
+        )
+      }
+    >
+      {role?.system && <Note icon={Lock}>This role is built in and cannot be changed. Create a role of your own for other rights.</Note>}
+      {!role && (
+        <Field label="Name" error={fieldError(failed, "name")}>
+          <Input autoFocus value={name} onChange={(event) => setName(event.target.value)} placeholder="auditor" />
+        </Field>
+      )}
+      {!readOnly && (
+        <Field label="Description" aside="optional" error={fieldError(failed, "description")}>
+          <Input value={description} onChange={(event) => setDescription(event.target.value)} />
+        </Field>
+      )}
+      {readOnly && <p className="text-ink-2">{description}</p>}
+      <div>
+        <h3 className="mb-1.5 text-small font-medium">Permissions</h3>
+        <PermissionTable resources={resources} rules={rules} onChange={setRules} readOnly={readOnly} />
+        {!readOnly && <p className="mt-1.5 text-small text-ink-3">A click goes from not set to allow, to deny, and back. Deny wins.</p>}
+      </div>
+    </EditDrawer>
+  );
+}
