@@ -10,6 +10,7 @@ import { Tag } from "@/components/Status";
 import { ago, moment } from "@/format";
 import { kindTitle, pageOf } from "./kinds";
 import type { Change, ChangeFilters } from "./queries";
+import { titleOf } from "./summary";
 
 /** What was done to an object. */
 export function ActionTag({ action }: { action: string }) {
@@ -22,14 +23,14 @@ export function ChangeDrawer({ change, onClose, onFilter }: { change: Change; on
   return (
     <Drawer
       inspector
-      title={<span className="truncate">{change.name}</span>}
+      title={<span className="truncate">{titleOf(change)}</span>}
       sub={kindTitle(change.kind)}
       onClose={onClose}
       actions={<CopyAs call={{ method: "GET", path: `${ADMIN}/changes?kind=${encodeURIComponent(change.kind)}&name=${encodeURIComponent(change.name)}` }} yaml={change} />}
       footer={
         <>
           <Button icon={Filter} onClick={() => onFilter({ kind: change.kind, name: change.name, actor: "" })}>
-            History of this {kindTitle(change.kind).toLowerCase()}
+            {change.kind === "settings" ? "History of settings" : `History of this ${kindTitle(change.kind).toLowerCase()}`}
           </Button>
           <Button look="quiet" onClick={() => onFilter({ actor: change.actor, kind: "", name: "" })}>
             All by {change.actor}
@@ -49,6 +50,7 @@ export function ChangeDrawer({ change, onClose, onFilter }: { change: Change; on
           { label: "Who", value: change.actor },
           { label: "What", value: <ActionTag action={change.action} /> },
           { label: "Kind", value: change.kind, mono: true },
+          { label: "Name", value: change.name, mono: true },
           { label: "Revision", value: change.revision, mono: true },
         ]}
       />

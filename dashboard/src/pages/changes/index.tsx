@@ -5,18 +5,18 @@ import { Kbd } from "@/components/Button";
 import { EmptyState, NoMatch } from "@/components/EmptyState";
 import { FilterChip } from "@/components/FilterChip";
 import { Table, TableFoot, type Column } from "@/components/Table";
-import { ago, moment, plural, useZone, zoneLabel } from "@/format";
+import { ago, day, moment, plural, time, useZone, zoneLabel } from "@/format";
 import { ActionTag, ChangeDrawer } from "./ChangeDrawer";
 import { KINDS, kindTitle } from "./kinds";
 import { useChanges, type Change } from "./queries";
-import { summaryOf } from "./summary";
+import { summaryOf, titleOf } from "./summary";
 
 const COLUMNS: Column<Change>[] = [
-  { key: "at", title: "When", phone: "end", cell: (row) => <span className="num" title={ago(row.at)}>{moment(row.at)}</span> },
+  { key: "at", title: "When", phone: "end", cell: (row) => <span className="num" title={`${moment(row.at)}, ${ago(row.at)}`}>{day(row.at)}, {time(row.at)}</span> },
   { key: "actor", title: "Who", phone: "subEnd", className: "max-w-44", cell: (row) => <span className="block truncate">{row.actor}</span> },
   { key: "action", title: "Action", cell: (row) => <ActionTag action={row.action} /> },
-  { key: "kind", title: "Kind", phone: "sub", cell: (row) => kindTitle(row.kind) },
-  { key: "name", title: "Name", phone: "title", className: "max-w-64", cell: (row) => <span className="block truncate font-medium">{row.name}</span> },
+  { key: "kind", title: "Kind", phone: "sub", cell: (row) => <>{kindTitle(row.kind)}<span className="hidden phone:inline"> · {row.action}</span></> },
+  { key: "name", title: "Name", phone: "title", className: "max-w-64", cell: (row) => <span className="block truncate font-medium" title={row.name}>{titleOf(row)}</span> },
   { key: "what", title: "What", className: "max-w-0 w-[32%] narrow:hidden", cell: (row) => <span className="block truncate text-small text-ink-3">{summaryOf(row)}</span> },
 ];
 

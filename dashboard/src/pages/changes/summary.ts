@@ -1,11 +1,30 @@
 import type { Change } from "./queries";
 
-const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+type Document = Record<string, unknown>;
+const isObject = (value: unknown): value is Document => typeof value === "object" && value !== null && !Array.isArray(value);
 const QUIET = new Set(["updated_at", "created_at", "revision"]);
+const MOST = 8;
 
-/** The members that a change touched, e.g. "enabled, rate_limits". */
+/** The members that a change touched, e.g. "enabled, rate_limits.requests_per_minute". */
 export function summaryOf({ before, after }: Pick<Change, "before" | "after">): string {
-  if (!isObject(before) || !isObject(after)) return "";
-  const names = [...new Set([...Object.keys(before), ...Object.keys(after)])];
-  return names.filter((name) => !QUIET.has(name) && JSON.stringify(before[name]) !== JSON.stringify(after[name])).join(", ");
+  const names: string[] = [];
+  const compare = (a: Document, b: Document, path: string, depth: number) => {
+    for (const name of new Set([...Object.keys(a), ...Object.keys(b)])) {
+      const [x, y] = [a[name], b[name]];
+      if (QUIET.has(name) || JSON.stringify(x) === JSON.stringify(y)) continue;
+      // The values of settings have full names already.
+      const full = path && path !== "values" ? `${path}.${name}` : name;
+      if (isObject(x) && isObject(y) && depth < 3) compare(x, y, full, depth + 1);
+      else names.push(full);
+    }
+  };
+  if (isObject(before) && isObject(after)) compare(before, after, "", 0);
+  return names.length > MOST ? `${names.slice(0, MOST).join(", ")} and ${names.length - MOST} more` : names.join(", ");
+}
+
+/** The name of an object for people: what is stored under an id has a name or an email of its own. */
+export function titleOf({ kind, name, before, after }: Change): string {
+  const document = isObject(after) ? after : isObject(before) ? before : {};
+  const own = kind === "user" ? document.email : kind === "auth_key" || kind === "workflow" || kind === "combo" ? document.name : undefined;
+  return typeof own === "string" && own !== "" ? own : name;
 }

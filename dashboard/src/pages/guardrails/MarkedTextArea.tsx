@@ -3,7 +3,7 @@ import type { Span } from "./queries";
 
 type MarkedProps = { id: string; value: string; onChange: (value: string) => void; onSubmit: () => void; spans: readonly Span[]; tone: "warn" | "bad"; placeholder?: string };
 
-const TEXT = "[grid-area:1/1] min-h-28 w-full p-4 pt-5 text-[14px]/[28px] whitespace-pre-wrap [overflow-wrap:anywhere]";
+const TEXT = "[grid-area:1/1] min-h-28 w-full px-4 pt-4 pb-3 text-[14px]/[34px] whitespace-pre-wrap [overflow-wrap:anywhere]";
 const TONES = { warn: ["border-warn bg-warn-soft", "text-warn"], bad: ["border-bad bg-bad-soft", "text-bad"] } as const;
 
 /** The parts of a text between and inside of spans. */
@@ -27,9 +27,9 @@ export function MarkedTextArea({ id, value, onChange, onSubmit, spans, tone, pla
       <div aria-hidden className={cx(TEXT, "pointer-events-none invisible")}>
         {partsOf(value, spans).map(({ text, span }, i) =>
           span ? (
-            <mark key={i} className={cx("visible relative rounded-t-sm border-b-2 bg-transparent py-px text-ink", box)}>
+            <mark key={i} className={cx("visible relative rounded-t-sm border-b-2 py-px text-transparent", box)}>
               {text}
-              <span className={cx("absolute -top-[11px] left-0 font-mono text-[10px]/none whitespace-nowrap", ink)}>{span.kind}</span>
+              <span className={cx("absolute -top-[10px] left-0 font-mono text-[10px]/none whitespace-nowrap", ink)}>{span.kind}</span>
             </mark>
           ) : (
             text

@@ -34,7 +34,7 @@ export function TestBox({ guardrail }: { guardrail: Guardrail }) {
           <label htmlFor="sample" className="text-small font-medium">
             Sample text
           </label>
-          {guardrail.direction === "both" && <Segmented label="Test as" size="sm" value={subject} onChange={setSubject} options={[{ value: "request", label: "Request" }, { value: "answer", label: "Answer" }]} />}
+          {guardrail.direction === "both" && <Segmented label="Test as" value={subject} onChange={setSubject} options={[{ value: "request", label: "Request" }, { value: "answer", label: "Answer" }]} />}
           {subject === "request" && <Select look="bar" aria-label="Role of the message" value={role} onChange={setRole} options={ROLES.map((each) => ({ value: each, label: `from ${each}` }))} />}
           <span className="ml-auto flex items-center gap-2 text-small text-ink-3">
             <span className="flex items-center gap-1 phone:hidden">

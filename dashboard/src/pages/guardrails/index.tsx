@@ -14,7 +14,7 @@ import { Tag } from "@/components/Status";
 import { DeleteGuardrail } from "./DeleteGuardrail";
 import { GuardrailEditor } from "./GuardrailEditor";
 import { GuardrailWork } from "./GuardrailWork";
-import { directionWords, kindOf } from "./kinds";
+import { kindOf } from "./kinds";
 import { useActiveWorkflows, useGuardrails, usesOf } from "./queries";
 
 type Doing = { edit: string | null } | { remove: string } | null;
@@ -70,7 +70,7 @@ export default function GuardrailsPage() {
                 return <Icon aria-hidden />;
               }}
               title={(row) => row.name}
-              sub={(row) => `${kindOf(row.type).label} · ${directionWords(row.direction)}`}
+              sub={(row) => `${kindOf(row.type).label} · ${row.direction}`}
               end={(row) => <Tag kind={row.mode === "enforce" ? "accent" : "neutral"}>{row.mode === "enforce" ? "Enforce" : "Monitor"}</Tag>}
               loading={list.isPending}
               error={list.error}

@@ -7,15 +7,18 @@ import { useSave } from "@/api/save";
 import { Button } from "@/components/Button";
 import { CopyAs } from "@/components/CopyAs";
 import { ConfirmDialog } from "@/components/Dialog";
-import { EditDrawer, fieldError } from "@/components/EditDrawer";
+import { FormDrawer, fieldError } from "@/components/FormDrawer";
+import { ErrorNote } from "@/components/EmptyState";
 import { Field } from "@/components/Field";
 import { Input } from "@/components/Input";
 import { Note } from "@/components/Note";
+import { SkeletonRows } from "@/components/Skeleton";
 import { PermissionTable } from "./PermissionTable";
-import { bodyOf, createRole, deleteRole, permissionsOf, putRole, ROLES, useRole, type Permission, type Role, type RoleBody } from "./queries";
+import { bodyOf, createRole, deleteRole, permissionsOf, putRole, ROLES, usePermissionWords, useRole, type Permission, type Role, type RoleBody } from "./queries";
 
 /** The form of a role with its table of permissions; built-in roles are only shown. */
-export function RoleEditor({ role, resources, writable, onClose }: { role: Role | null; resources: readonly string[]; writable: boolean; onClose: () => void }) {
+export function RoleEditor({ role, writable, onClose }: { role: Role | null; writable: boolean; onClose: () => void }) {
+  const words = usePermissionWords();
   const stored = useRole(role && !role.system ? role.name : null);
   const latest = stored.data ?? role;
   const before = latest ? bodyOf(latest) : null;
@@ -56,7 +59,7 @@ export function RoleEditor({ role, resources, writable, onClose }: { role: Role 
     );
   const readOnly = !writable || role?.system === true;
   return (
-    <EditDrawer
+    <FormDrawer
       title={role ? role.name : "Create role"}
       before={before}
       after={draft}
@@ -93,9 +96,9 @@ export function RoleEditor({ role, resources, writable, onClose }: { role: Role 
       {readOnly && <p className="text-ink-2">{description}</p>}
       <div>
         <h3 className="mb-1.5 text-small font-medium">Permissions</h3>
-        <PermissionTable resources={resources} rules={rules} onChange={setRules} readOnly={readOnly} />
+        {words.data ? <PermissionTable resources={words.data.resources} rules={rules} onChange={setRules} readOnly={readOnly} /> : words.error ? <ErrorNote error={words.error} onRetry={() => void words.refetch()} /> : <SkeletonRows rows={8} columns={3} />}
         {!readOnly && <p className="mt-1.5 text-small text-ink-3">A click goes from not set to allow, to deny, and back. Deny wins.</p>}
       </div>
-    </EditDrawer>
+    </FormDrawer>
   );
 }

@@ -12,7 +12,7 @@ import { Tag } from "@/components/Status";
 import { Table, TableFoot, type Column } from "@/components/Table";
 import { ago, moment, plural } from "@/format";
 import { PeopleNav } from "../users/PeopleNav";
-import { permissionsOf, usePermissionWords, useRoles, type Role } from "./queries";
+import { permissionsOf, useRoles, type Role } from "./queries";
 import { RoleEditor } from "./RoleEditor";
 import { ruleWords } from "./rules";
 
@@ -44,7 +44,6 @@ export default function RolesPage() {
   const { can } = useSession();
   const writable = can("admin:identity:write");
   const roles = useRoles();
-  const words = usePermissionWords();
   const all = roles.data ?? [];
   const rows = all.filter((role) => `${role.name} ${role.description}`.toLowerCase().includes(filters.search.toLowerCase()));
   const opened = all.find((role) => role.name === filters.open);
@@ -81,7 +80,6 @@ export default function RolesPage() {
         <RoleEditor
           key={opened?.name ?? "new"}
           role={creating ? null : (opened ?? null)}
-          resources={words.data?.resources ?? []}
           writable={writable}
           onClose={() => {
             setCreating(false);

@@ -9,6 +9,7 @@ export type RoleBody = { name?: string; description: string; permissions: Permis
 export const ROLES = ["identity", "roles"];
 
 export const useRoles = () => useResource([...ROLES, "list"], (signal) => api.GET("/admin/api/v1/identity/roles", { params: { query: { limit: 1000 } }, signal }));
+/** The areas that rules can name, read when a role is opened. */
 export const usePermissionWords = () => useResource(["identity", "permissions"], (signal) => api.GET("/admin/api/v1/identity/permissions", { signal }), { staleTime: Infinity });
 export const useRole = (name: string | null) => useResource([...ROLES, "one", name], (signal) => api.GET("/admin/api/v1/identity/roles/{name}", { params: { path: { name: name ?? "" } }, signal }), { enabled: name !== null, staleTime: 0 });
 

@@ -28,4 +28,7 @@ export function withEffect(rules: readonly Permission[], resource: string, actio
 }
 
 /** A rule in words: "read audit", "not write identity". */
-export const ruleWords = ({ action, resource, effect }: Permission): string => `${effect === "deny" ? "not " : ""}${action === "*" ? "all of" : action} ${resource === "*" ? "everything" : resource}`;
+export const ruleWords = ({ action, resource, effect }: Permission): string => {
+  const what = resource === "*" ? "everything" : resource;
+  return `${effect === "deny" ? "not " : ""}${action !== "*" ? `${action} ` : resource === "*" ? "" : "all of "}${what}`;
+};

@@ -7,7 +7,7 @@ import { useSave } from "@/api/save";
 import { useSession } from "@/app/session";
 import { Button } from "@/components/Button";
 import { CopyAs } from "@/components/CopyAs";
-import { EditDrawer, fieldError } from "@/components/EditDrawer";
+import { FormDrawer, fieldError } from "@/components/FormDrawer";
 import { Field } from "@/components/Field";
 import { Input } from "@/components/Input";
 import { Note } from "@/components/Note";
@@ -51,7 +51,7 @@ export function SettingDrawer({ setting, onClose }: { setting: Setting; onClose:
   };
   const document = (text: string) => ({ [setting.name]: setting.secret ? (text === "" ? "not changed" : "a new value") : text });
   return (
-    <EditDrawer
+    <FormDrawer
       title={<code className="text-body">{setting.name}</code>}
       before={document(stored)}
       after={document(value)}
@@ -96,7 +96,7 @@ export function SettingDrawer({ setting, onClose }: { setting: Setting; onClose:
           { label: "History", value: <Link to="/changes" search={{ kind: "settings" } as never} className="link">changes of settings</Link> },
         ]}
       />
-    </EditDrawer>
+    </FormDrawer>
   );
 }
 

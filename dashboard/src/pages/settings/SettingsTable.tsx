@@ -38,7 +38,7 @@ const COLUMNS: Column<Setting>[] = [
           restart to apply
         </Tag>
       ) : row.locked ? (
-        <span className="inline-flex items-center gap-1.5 text-small text-ink-3">
+        <span className="inline-flex items-center gap-1.5 align-middle text-small text-ink-3">
           <Lock aria-hidden className="size-3.5" /> locked
         </span>
       ) : (

@@ -8,7 +8,7 @@ import { Button } from "@/components/Button";
 import { CopyAs } from "@/components/CopyAs";
 import { ConfirmDialog } from "@/components/Dialog";
 import { Drawer } from "@/components/Drawer";
-import { EditDrawer, fieldError } from "@/components/EditDrawer";
+import { FormDrawer, fieldError } from "@/components/FormDrawer";
 import { ErrorNote } from "@/components/EmptyState";
 import { Field } from "@/components/Field";
 import { Input } from "@/components/Input";
@@ -74,7 +74,7 @@ function TenantForm({ stored, etag, writable, reload, onClose, onSuspend }: Form
       />
     );
   return (
-    <EditDrawer
+    <FormDrawer
       title={stored ? stored.name || stored.slug : "Create tenant"}
       before={stored ? { name: stored.name, metadata: stored.metadata } : null}
       after={{ name, metadata }}
@@ -130,6 +130,6 @@ function TenantForm({ stored, etag, writable, reload, onClose, onSuspend }: Form
           ]}
         />
       )}
-    </EditDrawer>
+    </FormDrawer>
   );
 }

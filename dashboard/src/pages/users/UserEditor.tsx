@@ -8,7 +8,7 @@ import { ChoiceTags } from "@/components/ChoiceTags";
 import { CopyAs } from "@/components/CopyAs";
 import { ConfirmDialog } from "@/components/Dialog";
 import { Drawer } from "@/components/Drawer";
-import { EditDrawer, fieldError } from "@/components/EditDrawer";
+import { FormDrawer, fieldError } from "@/components/FormDrawer";
 import { ErrorNote } from "@/components/EmptyState";
 import { Field, Pair } from "@/components/Field";
 import { Input } from "@/components/Input";
@@ -16,20 +16,21 @@ import { KeyValues } from "@/components/Panel";
 import { SkeletonRows } from "@/components/Skeleton";
 import { Switch } from "@/components/Switch";
 import { moment } from "@/format";
-import { bodyOf, createUser, deleteUser, putUser, USERS, useUser, type User, type UserBody } from "./queries";
+import { bodyOf, createUser, deleteUser, putUser, USERS, useRoleList, useUser, type User, type UserBody } from "./queries";
 
-type EditorProps = { id: string | null; roles: string[]; writable: boolean; onClose: () => void };
+type EditorProps = { id: string | null; writable: boolean; onClose: () => void };
 
 /** The form of a new or stored user. */
-export function UserEditor({ id, roles, writable, onClose }: EditorProps) {
+export function UserEditor({ id, writable, onClose }: EditorProps) {
   const stored = useUser(id);
+  const roles = useRoleList();
   if (id !== null && !stored.data)
     return (
       <Drawer title="Person" onClose={onClose}>
         {stored.error ? <ErrorNote error={stored.error} onRetry={() => void stored.refetch()} /> : <SkeletonRows rows={5} columns={1} />}
       </Drawer>
     );
-  return <UserForm stored={stored.data ?? null} etag={stored.etag} roles={roles} writable={writable} reload={() => void stored.refetch()} onClose={onClose} />;
+  return <UserForm stored={stored.data ?? null} etag={stored.etag} roles={(roles.data ?? []).map((role) => role.name)} writable={writable} reload={() => void stored.refetch()} onClose={onClose} />;
 }
 
 type FormProps = { stored: User | null; etag: string | null; roles: string[]; writable: boolean; reload: () => void; onClose: () => void };
@@ -84,7 +85,7 @@ function UserForm({ stored, etag, roles, writable, reload, onClose }: FormProps)
     );
   const masked = password ? { password: "a new password" } : {};
   return (
-    <EditDrawer
+    <FormDrawer
       title={stored ? stored.name || stored.email : "Create user"}
       sub={stored?.name ? stored.email : undefined}
       before={before}
@@ -138,6 +139,6 @@ function UserForm({ stored, etag, roles, writable, reload, onClose }: FormProps)
           ]}
         />
       )}
-    </EditDrawer>
+    </FormDrawer>
   );
 }

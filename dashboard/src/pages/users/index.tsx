@@ -13,7 +13,7 @@ import { Status, Tag } from "@/components/Status";
 import { Table, TableFoot, type Column } from "@/components/Table";
 import { ago, moment, plural } from "@/format";
 import { PeopleNav } from "./PeopleNav";
-import { useRoleList, useUsers, type User } from "./queries";
+import { useUsers, type User } from "./queries";
 import { UserEditor } from "./UserEditor";
 
 const COLUMNS: Column<User>[] = [
@@ -53,7 +53,6 @@ export default function UsersPage() {
   const { can } = useSession();
   const writable = can("admin:identity:write");
   const users = useUsers();
-  const roles = useRoleList();
   const all = users.data ?? [];
   const text = filters.search.toLowerCase();
   const rows = all.filter((user) => (!filters.role || user.roles.includes(filters.role)) && [user.email, user.name, user.user_path ?? "", user.tenant_id ?? ""].some((each) => each.toLowerCase().includes(text)));
@@ -69,7 +68,7 @@ export default function UsersPage() {
       <FilterBar end={users.data && plural(rows.length, "person", "people")}>
         <PeopleNav here="/users" />
         <SearchInput label="Name, email, path or tenant" value={filters.search} onChange={(search) => setFilters({ search })} />
-        <FilterChip label="Role" value={filters.role} options={(roles.data ?? []).map((role) => role.name)} onChange={(role) => setFilters({ role })} />
+        <FilterChip label="Role" value={filters.role} options={[...new Set([...all.flatMap((user) => user.roles), ...(filters.role ? [filters.role] : [])])].sort()} onChange={(role) => setFilters({ role })} />
       </FilterBar>
       <div className="flex-1 bg-surface">
         <Table
@@ -100,7 +99,6 @@ export default function UsersPage() {
         <UserEditor
           key={opened?.id ?? "new"}
           id={creating ? null : (opened?.id ?? null)}
-          roles={(roles.data ?? []).map((role) => role.name)}
           writable={writable}
           onClose={() => {
             setCreating(false);

@@ -37,7 +37,7 @@ export function ScopeWork({ node, tab, onTab, version, onVersion, onEdit }: Scop
     <>
       <SplitHead
         title={node.title}
-        sub={shown && (active ? `${active.name} · version ${active.version}${active.created_at ? ` · ${ago(active.created_at)} by ${active.created_by}` : ""}` : "no version is in force")}
+        sub={shown && (active ? `${active.name} · ${active.managed_default ? "built in" : `version ${active.version}`}${active.created_at ? ` · ${ago(active.created_at)} by ${active.created_by}` : ""}` : "no version is in force")}
         actions={
           shown && (
             <>

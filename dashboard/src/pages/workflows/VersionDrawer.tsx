@@ -28,9 +28,9 @@ export function VersionDrawer({ version, active, onClose, onEdit }: VersionDrawe
       title={title}
       sub={version.created_at ? `${moment(version.created_at)} · ${version.created_by}` : version.created_by}
       onClose={onClose}
+      actions={<CopyAs call={{ method: "POST", path: `${ADMIN}/workflows/${version.id}/activate` }} yaml={bodyOf(version)} />}
       footer={
         <>
-          <CopyAs call={{ method: "POST", path: `${ADMIN}/workflows/${version.id}/activate` }} yaml={bodyOf(version)} />
           <span className="ml-auto" />
           {onEdit && (
             <Button

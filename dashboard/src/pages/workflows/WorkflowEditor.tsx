@@ -2,7 +2,7 @@ import { useState } from "react";
 import { unwrap } from "@/api/client";
 import type { ApiError } from "@/api/errors";
 import { useSave } from "@/api/save";
-import { EditDrawer, fieldError } from "@/components/EditDrawer";
+import { FormDrawer, fieldError } from "@/components/FormDrawer";
 import { Field, FormSection, Pair } from "@/components/Field";
 import { Input, NumberInput } from "@/components/Input";
 import { Select } from "@/components/Select";
@@ -61,7 +61,7 @@ export function WorkflowEditor({ from, onClose, onSaved }: { from: Version | nul
   };
 
   return (
-    <EditDrawer
+    <FormDrawer
       title={from ? "New version" : "Create workflow"}
       sub={from ? `${scopeWords(from.scope)}, from version ${from.version}` : undefined}
       before={from ? comparable(tidy(start)) : null}
@@ -126,6 +126,6 @@ export function WorkflowEditor({ from, onClose, onSaved }: { from: Version | nul
           <NumberInput value={payload.cache?.semantic_threshold ?? null} onChange={(semantic_threshold) => setPayload({ cache: { ...payload.cache, semantic_threshold } })} />
         </Field>
       </Pair>
-    </EditDrawer>
+    </FormDrawer>
   );
 }

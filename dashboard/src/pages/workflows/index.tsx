@@ -65,9 +65,9 @@ export default function WorkflowsPage() {
             onSelect={(node) => setFilters({ open: node.key, version: null }, { push: phone })}
             level={(node) => node.level}
             icon={(node) => (node.scope.scope_provider_name ? <Server aria-hidden /> : node.scope.scope_user_path ? <Folder aria-hidden /> : <Globe aria-hidden />)}
-            title={(node) => node.title}
+            title={(node) => node.short}
             sub={describe}
-            end={(node) => (node.active?.error || node.unreadable.length ? <StatusIcon kind="bad" /> : node.active ? <Tag>v{node.active.version}</Tag> : <Tag>off</Tag>)}
+            end={(node) => (node.active?.error || node.unreadable.length ? <StatusIcon kind="bad" /> : node.active ? <Tag>{node.active.managed_default ? "built in" : `v${node.active.version}`}</Tag> : <Tag>off</Tag>)}
             loading={versions.isPending}
             error={versions.error}
             onRetry={() => void versions.refetch()}

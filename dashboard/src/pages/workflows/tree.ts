@@ -8,6 +8,8 @@ export type ScopeNode = {
   /** User path of the scope; "/" for scopes of all paths. */
   path: string;
   title: string;
+  /** The title where the scope above names the path. */
+  short: string;
   level: number;
   versions: Version[];
   unreadable: Unreadable[];
@@ -36,7 +38,7 @@ export function scopeTree(records: readonly WorkflowRecord[]): ScopeNode[] {
       continue;
     }
     const key = scopeKey(scope);
-    const node = nodes.get(key) ?? { key, scope, path: scope.scope_user_path || "/", title: "", level: 0, versions: [], unreadable: [], active: null };
+    const node = nodes.get(key) ?? { key, scope, path: scope.scope_user_path || "/", title: "", short: "", level: 0, versions: [], unreadable: [], active: null };
     nodes.set(key, node);
     if (!isReadable(record)) node.unreadable.push(record);
     else {
@@ -44,7 +46,7 @@ export function scopeTree(records: readonly WorkflowRecord[]): ScopeNode[] {
       if (record.active) node.active = record;
     }
   }
-  if (lost.length) nodes.set("unreadable", { key: "unreadable", scope: {}, path: "~", title: "Cannot be read", level: 0, versions: [], unreadable: lost, active: null });
+  if (lost.length) nodes.set("unreadable", { key: "unreadable", scope: {}, path: "~", title: "Cannot be read", short: "Cannot be read", level: 0, versions: [], unreadable: lost, active: null });
   const all = [...nodes.values()];
   for (const node of all) node.versions.sort((a, b) => b.version - a.version);
   const weight = ({ scope }: ScopeNode) => (scope.scope_provider_name ? (scope.scope_model ? 2 : 1) : 0);
@@ -54,6 +56,7 @@ export function scopeTree(records: readonly WorkflowRecord[]): ScopeNode[] {
     const above = all.filter((other) => weight(other) === 0 && (within(node.path, other.path) || (other.path === node.path && other !== node && weight(node) > 0)));
     node.level = above.length;
     node.title = scopeWords(node.scope);
+    node.short = above.some((other) => other.path === node.path) ? scopeWords({ ...node.scope, scope_user_path: null }) : node.title;
   }
   return all;
 }

@@ -1,0 +1,69 @@
+// Guardrails: forms from the type schemas, the test box, and references on delete.
+import { test, expect } from '../support/test';
+import { confirm, dialog, fillForm, row, save } from '../support/resource';
+
+test('a guardrail is created, edited and deleted, each with undo', async ({ page, gateway, visit }) => {
+  const stored = async () => (await gateway.api('GET', '/guardrails/no-cards')).body;
+  await visit('/guardrails');
+  await page.getByRole('button', { name: 'Create guardrail' }).click();
+  await fillForm(dialog(page), { Name: 'no-cards', Type: 'Patterns', Patterns: ['card{1,4}', 'cvv'], Inspects: 'Requests' });
+  await save(page, 'Create guardrail');
+  await expect.poll(stored).toMatchObject({ type: 'regex_block', direction: 'input', config: { patterns: ['card{1,4}', 'cvv'] } });
+  await expect(row(page, 'no-cards')).toHaveAttribute('aria-selected', 'true');
+
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await fillForm(dialog(page), { Mode: 'Monitor', Description: 'Card data' });
+  await dialog(page).getByRole('button', { name: 'Save', exact: true }).click();
+  await expect(dialog(page).getByRole('group', { name: 'Difference' })).toContainText('mode: monitor');
+  await dialog(page).getByRole('button', { name: 'Save changes' }).click();
+  await expect.poll(stored).toMatchObject({ mode: 'monitor', description: 'Card data' });
+  await page.getByRole('listitem').filter({ hasText: 'no-cards is saved' }).getByRole('button', { name: 'Undo' }).click();
+  await expect.poll(stored).toMatchObject({ mode: 'enforce', description: null });
+
+  await page.getByRole('button', { name: 'More for no-cards' }).click();
+  await page.getByRole('menuitem', { name: 'Delete guardrail' }).click();
+  await confirm(page);
+  await expect(row(page, 'no-cards')).toHaveCount(0);
+  expect((await gateway.api('GET', '/guardrails/no-cards')).status).toBe(404);
+});
+
+test('an error stands beside the field it is about', async ({ page, visit, log }) => {
+  log.expect(/400/);
+  await visit('/guardrails');
+  await page.getByRole('button', { name: 'Create guardrail' }).click();
+  await fillForm(dialog(page), { Name: 'broken', Type: 'Patterns', Patterns: ['('] });
+  await save(page, 'Create guardrail');
+  await expect(dialog(page).getByText(/not a regular expression/)).toBeVisible();
+  await expect(dialog(page).getByLabel('Patterns', { exact: true })).toHaveAttribute('aria-invalid', 'true');
+});
+
+test('the test box marks matches and shows what the model gets', async ({ page, gateway, visit }) => {
+  await gateway.expectApi('PUT', '/guardrails/pii-test', { type: 'pii_redact' });
+  await visit('/guardrails?open=pii-test');
+  await page.getByLabel('Sample text').fill('Write to someone@example.com today');
+  await page.keyboard.press('Control+Enter');
+  await expect(page.getByText('Passes with 1 redaction')).toBeVisible();
+  await expect(page.getByText('[EMAIL]')).toBeVisible();
+  await expect(page.locator('mark')).toHaveText(/someone@example\.com\s*email/);
+  await page.getByLabel('Sample text').fill('Nothing here');
+  await page.getByRole('button', { name: 'Test', exact: true }).click();
+  await expect(page.getByText('Passes unchanged')).toBeVisible();
+  await expect(page.locator('mark')).toHaveCount(0);
+  await gateway.api('DELETE', '/guardrails/pii-test');
+});
+
+test('a guardrail in use is not deleted, and its workflow is named', async ({ page, gateway, visit, log }) => {
+  log.expect(/409/);
+  await gateway.expectApi('PUT', '/guardrails/held', { type: 'length_limit', config: { max_chars: 100000 } });
+  const workflow = await gateway.expectApi('POST', '/workflows', { name: 'holder', scope: { scope_user_path: '/held' }, workflow_payload: { guardrails: ['held'] } });
+  await visit('/guardrails?open=held');
+  await expect(page.getByRole('link', { name: 'used by 1 workflow' })).toBeVisible();
+  await page.getByRole('button', { name: 'More for held' }).click();
+  await page.getByRole('menuitem', { name: 'Delete guardrail' }).click();
+  await dialog(page).getByRole('button', { name: 'Delete guardrail' }).click();
+  await expect(dialog(page).getByText(/is in use by the workflow/)).toBeVisible();
+  await expect(dialog(page).getByRole('link', { name: 'holder (/held)' })).toBeVisible();
+  await dialog(page).getByRole('button', { name: 'Cancel' }).click();
+  await gateway.expectApi('POST', `/workflows/${workflow.id}/deactivate`);
+  await gateway.api('DELETE', '/guardrails/held');
+});
