@@ -67,3 +67,36 @@ test('a guardrail in use is not deleted, and its workflow is named', async ({ pa
   await gateway.expectApi('POST', `/workflows/${workflow.id}/deactivate`);
   await gateway.api('DELETE', '/guardrails/held');
 });
+
+test('J and K go through the list, and a phone shows list or guardrail', async ({ page, gateway, visit }) => {
+  await gateway.expectApi('PUT', '/guardrails/aa-first', { type: 'length_limit', config: { max_chars: 10 } });
+  await visit('/guardrails');
+  await expect(row(page, 'aa-first')).toHaveAttribute('aria-selected', 'true');
+  await page.keyboard.press('j');
+  await expect(row(page, 'aa-first')).toHaveAttribute('aria-selected', 'false');
+  await page.keyboard.press('k');
+  await expect(page).toHaveURL(/open=aa-first/);
+  await page.setViewportSize({ width: 390, height: 844 });
+  await visit('/guardrails');
+  await expect(page.getByRole('heading', { level: 2 })).toHaveCount(0);
+  await row(page, 'aa-first').click();
+  await expect(page.getByRole('heading', { level: 2, name: 'aa-first' })).toBeVisible();
+  await page.goBack();
+  await expect(row(page, 'aa-first')).toBeVisible();
+  await gateway.api('DELETE', '/guardrails/aa-first');
+});
+
+test('an edit of an object that somebody else changed is kept', async ({ page, gateway, visit, log }) => {
+  log.expect(/412/);
+  await gateway.expectApi('PUT', '/guardrails/contested', { type: 'length_limit', config: { max_chars: 10 } });
+  await visit('/guardrails?open=contested');
+  await page.getByRole('button', { name: 'Edit', exact: true }).click();
+  await fillForm(dialog(page), { Description: 'mine' });
+  await gateway.expectApi('PUT', '/guardrails/contested', { type: 'length_limit', config: { max_chars: 20 }, description: 'theirs' });
+  await save(page, 'Save');
+  await page.getByRole('button', { name: 'Compare' }).click();
+  await expect(dialog(page).getByRole('group', { name: 'Difference' })).toContainText('theirs');
+  await dialog(page).getByRole('button', { name: 'Save changes' }).click();
+  await expect.poll(async () => (await gateway.api('GET', '/guardrails/contested')).body.description).toBe('mine');
+  await gateway.api('DELETE', '/guardrails/contested');
+});

@@ -36,7 +36,7 @@ export function TestBox({ guardrail }: { guardrail: Guardrail }) {
           </label>
           {guardrail.direction === "both" && <Segmented label="Test as" value={subject} onChange={setSubject} options={[{ value: "request", label: "Request" }, { value: "answer", label: "Answer" }]} />}
           {subject === "request" && <Select look="bar" aria-label="Role of the message" value={role} onChange={setRole} options={ROLES.map((each) => ({ value: each, label: `from ${each}` }))} />}
-          <span className="ml-auto flex items-center gap-2 text-small text-ink-3">
+          <span className="ml-auto flex items-center gap-2">
             <span className="flex items-center gap-1 phone:hidden">
               <Kbd>⌘</Kbd>
               <Kbd>↵</Kbd>
