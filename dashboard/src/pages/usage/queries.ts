@@ -1,0 +1,60 @@
+import { api, ADMIN, type Schema } from "@/api/client";
+import { usePagedList, useResource } from "@/api/query";
+import { daysBetween, shiftDay } from "@/components/charts/days";
+import { isoDay, zone } from "@/format";
+
+export type Group = "model" | "provider" | "user_path" | "auth_key";
+export type Row = Schema<"BreakdownRow"> & { auth_key_name?: string | null };
+export type Call = Schema<"EntryView">;
+export type UsageFilters = { days: string; start: string; end: string; path: string; model: string; provider: string; key: string };
+
+const SERIES_OF: Record<Group, string> = { model: "model", provider: "provider_name", user_path: "user_path", auth_key: "auth_key_id" };
+
+/** First and last day of the range in the chosen zone. */
+export function rangeOf({ days, start, end }: UsageFilters) {
+  const last = end || isoDay(Date.now());
+  return { first: start || shiftDay(last, 1 - Number(days)), last };
+}
+
+function queryOf(filters: UsageFilters) {
+  const { first, last } = rangeOf(filters);
+  return { start_date: first, end_date: last, timezone: zone(), cache_mode: "all", ...(filters.path && { user_path: filters.path }), ...(filters.model && { model: filters.model }), ...(filters.provider && { provider: filters.provider }), ...(filters.key && { auth_key_id: filters.key }) };
+}
+
+/** Sums by group, the most used first. */
+export function useBreakdown(filters: UsageFilters, by: Group, enabled: boolean) {
+  const query = { ...queryOf(filters), group_by: by, limit: 2000 };
+  return useResource(["usage-breakdown", query], (signal) => api.GET("/admin/api/v1/usage/breakdown", { params: { query }, signal }), { enabled, keepPrevious: true });
+}
+
+/** The metric over time of the range and the one before it, in one request. */
+export function useSeries(filters: UsageFilters, by: Group, metric: string, enabled: boolean) {
+  const { first, last } = rangeOf(filters);
+  const length = daysBetween(first, last);
+  const compared = length <= 180;
+  const hourly = length === 1;
+  const query = { ...queryOf(filters), start_date: compared ? shiftDay(first, -length) : first, metric, group_by: SERIES_OF[by], interval: hourly ? "hourly" : "daily", top: 5 };
+  const series = useResource(["usage-series", query], (signal) => api.GET("/admin/api/v1/usage/timeseries", { params: { query }, signal }), { enabled, keepPrevious: true });
+  return { ...series, compared, hourly, first };
+}
+
+/** Names of keys, as long as the breakdown does not have them. */
+export function useKeyNames(enabled: boolean) {
+  const keys = useResource(["key-names"], (signal) => api.GET("/admin/api/v1/auth-keys", { params: { query: { limit: 200 } }, signal }), { enabled, staleTime: 300_000 });
+  return new Map((keys.data?.entries ?? []).map((key) => [key.id, key.name]));
+}
+
+export function useUnpriced(filters: UsageFilters, enabled: boolean) {
+  const query = queryOf(filters);
+  return useResource(["usage-unpriced", query], (signal) => api.GET("/admin/api/v1/usage/unpriced", { params: { query }, signal }), { enabled });
+}
+
+export function useCalls(filters: UsageFilters, search: string, enabled: boolean) {
+  const query = { ...queryOf(filters), ...(search && { search }) };
+  return usePagedList<Call, Schema<"LogView">>(["usage-log", query], ({ cursor }, signal) => api.GET("/admin/api/v1/usage/log", { params: { query: { ...query, ...(cursor && { cursor }) } }, signal }), { enabled, keepPrevious: true, next: (page) => (page.next ? { cursor: page.next } : undefined) });
+}
+
+/** Address of the report as CSV. */
+export function csvOf(filters: UsageFilters, by: Group): string {
+  return `${ADMIN}/usage/breakdown?${new URLSearchParams({ ...queryOf(filters), group_by: by === "model" ? "model,provider" : by, format: "csv" }).toString()}`;
+}
