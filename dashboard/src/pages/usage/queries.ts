@@ -24,7 +24,7 @@ function queryOf(filters: UsageFilters) {
 /** Sums by group, the most used first. */
 export function useBreakdown(filters: UsageFilters, by: Group, enabled: boolean) {
   const query = { ...queryOf(filters), group_by: by, limit: 2000 };
-  return useResource(["usage-breakdown", query], (signal) => api.GET("/admin/api/v1/usage/breakdown", { params: { query }, signal }), { enabled, keepPrevious: true });
+  return useResource<{ entries: Row[]; total: number }>(["usage-breakdown", query], (signal) => api.GET("/admin/api/v1/usage/breakdown", { params: { query }, signal }) as never, { enabled, keepPrevious: true });
 }
 
 /** The metric over time of the range and the one before it, in one request. */
