@@ -5,6 +5,7 @@ mod chain;
 mod conversation;
 mod filter;
 mod log;
+mod matching;
 mod retention;
 mod row;
 mod stats;

@@ -33,6 +33,7 @@ const MIGRATIONS: &[Migration] = &[
     ("revocation_expiry", include_str!("migrations/0018_revocation_expiry.sql")),
     ("semantic_changes", include_str!("migrations/0019_semantic_changes.sql")),
     ("semantic_tenants", include_str!("migrations/0020_semantic_tenants.sql")),
+    ("audit_errors", include_str!("migrations/0021_audit_errors.sql")),
 ];
 
 /// Generous, because a table with millions of rows may have to be rewritten.

@@ -3311,7 +3311,12 @@ export interface components {
         /** @description The version of a workflow, and the features that it and the gateway leave on. */
         ExplainedWorkflow: {
             effective_features: components["schemas"]["WorkflowFeatures"];
+            /** @description The id of the version. */
             id: string;
+            /** @description Null if the version cannot be read; its calls are refused. */
+            name?: string | null;
+            /** Format: int64 */
+            version?: number | null;
         };
         ExplainRequest: {
             /** @description The key that would make the call. Default: the caller. */
@@ -5643,6 +5648,8 @@ export interface operations {
                 end_date?: string;
                 /** @description Only errors of this type */
                 error_type?: string;
+                /** @description Whether entries have their headers and bodies. Default: true */
+                include_data?: boolean;
                 /** @description Also counts, percentiles and buckets over the newest 100,000 */
                 include_stats?: boolean;
                 /** @description Whether entries are counted, up to 10,000 with filters. Default: true */
@@ -5667,6 +5674,8 @@ export interface operations {
                 sort?: "timestamp" | "-timestamp" | "duration" | "-duration";
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description error (a status of 400 or more, or an error_type) or ok; a stream that broke off is an error */
+                status?: "error" | "ok";
                 /** @description Only this status */
                 status_code?: number;
                 /** @description Only streaming calls (true), or only others (false) */
@@ -5698,7 +5707,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @description The entry */
+                /** @description The entry, or a request_id: then the newest entry that has it */
                 id: string;
             };
             cookie?: never;
@@ -5743,6 +5752,8 @@ export interface operations {
                 session_id?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description error (a status of 400 or more, or an error_type) or ok; a stream that broke off is an error */
+                status?: "error" | "ok";
                 /** @description Only this status */
                 status_code?: number;
                 /** @description Only streaming calls (true), or only others (false) */
@@ -5773,8 +5784,32 @@ export interface operations {
     watch_audit_log: {
         parameters: {
             query?: {
+                /** @description Only this key */
+                auth_key_id?: string;
+                /** @description Only errors of this type */
+                error_type?: string;
                 /** @description Begin after the event of this id, as far as it is still there */
                 last_event_id?: number;
+                /** @description Only this method */
+                method?: string;
+                /** @description Only this path, or this route */
+                path?: string;
+                /** @description Only this provider, by name or type */
+                provider?: string;
+                /** @description Only this model, as requested */
+                requested_model?: string;
+                /** @description Text to search in request_id, requested_model, provider, method, path, error_type and error_message */
+                search?: string;
+                /** @description Only this session */
+                session_id?: string;
+                /** @description error (a status of 400 or more, or an error_type) or ok; a stream that broke off is an error */
+                status?: "error" | "ok";
+                /** @description Only this status */
+                status_code?: number;
+                /** @description Only streaming calls (true), or only others (false) */
+                stream?: boolean;
+                /** @description Only calls below this user path */
+                user_path?: string;
             };
             header?: {
                 /** @description The same, and wins: what browsers send when they come back */

@@ -54,7 +54,7 @@ async function makeCalls(gateway: Gateway, key: string) {
   await gateway.chat('Hello', { model: SAMPLE.alias });
   await gateway.chat('Hello', { model: SAMPLE.combo });
   const turns = [{ role: 'user', content: 'First' }, { role: 'assistant', content: 'Answer' }, { role: 'user', content: 'Second' }];
-  const headers = { authorization: `Bearer ${key}`, 'x-session-id': 'session-of-the-tests' };
+  const headers = { authorization: `Bearer ${key}`, 'x-gateway-session-id': 'session-of-the-tests' };
   for (const count of [1, 3]) {
     await gateway.call('POST', '/v1/chat/completions', { model: 'demo-chat', messages: turns.slice(0, count) }, headers);
   }

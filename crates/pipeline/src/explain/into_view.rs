@@ -51,7 +51,13 @@ const PLAIN: [HeaderName; 6] = [
 pub fn workflow(context: &CallContext) -> Option<ExplainedWorkflow> {
     let workflow = context.workflow()?;
     let effective_features = context.gateway().features().restricted_by(context.policy().features);
-    Some(ExplainedWorkflow { id: workflow.id.clone(), effective_features })
+    let version = workflow.version.as_ref();
+    Some(ExplainedWorkflow {
+        id: workflow.id.clone(),
+        name: version.map(|version| version.name.clone()),
+        version: version.map(|version| version.version),
+        effective_features,
+    })
 }
 
 /// The verdict of the response cache.

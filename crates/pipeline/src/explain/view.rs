@@ -42,7 +42,11 @@ pub struct Explanation {
 /// The version of a workflow, and the features that it and the gateway leave on.
 #[derive(Serialize, ToSchema)]
 pub struct ExplainedWorkflow {
+    /// The id of the version.
     pub id: String,
+    /// Null if the version cannot be read; its calls are refused.
+    pub name: Option<String>,
+    pub version: Option<u64>,
     pub effective_features: WorkflowFeatures,
 }
 

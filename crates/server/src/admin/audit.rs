@@ -19,7 +19,7 @@ use http::HeaderMap;
 use pipeline::gateway::Gateway;
 use pipeline::services::feed::{Entry, Feed};
 use serde::Serialize;
-use store::{AuditEntry, AuditSlice};
+use store::{AuditEntry, AuditFilter, AuditSlice};
 use utoipa::{IntoParams, ToSchema};
 
 use super::record;
@@ -29,13 +29,14 @@ use crate::authorized::{Audit, Authorized, Needs as _, Read};
 use crate::fault::Problem;
 use crate::path::Named;
 use crate::query::{self, Pairs};
+pub(super) use filter::visible_to;
 use view::{AuditEntryView, AuditStatsView};
 
-/// Query parameters that filter the audit log; the same for the list and the export.
+/// Query parameters for the period of the list and the export.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
 #[expect(dead_code, reason = "it describes what `filter` reads")]
-pub struct AuditParameters {
+pub struct PeriodParameters {
     /// 1 to 365, default 30
     days: Option<i64>,
     /// YYYY-MM-DD, in the request's time zone
@@ -44,6 +45,13 @@ pub struct AuditParameters {
     end_date: Option<String>,
     /// IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone
     timezone: Option<String>,
+}
+
+/// Query parameters that filter the audit log; the same for the list, the export and the stream.
+#[derive(IntoParams)]
+#[into_params(parameter_in = Query)]
+#[expect(dead_code, reason = "it describes what `filter` reads")]
+pub struct AuditParameters {
     /// Only calls below this user path
     user_path: Option<String>,
     /// Only this model, as requested
@@ -58,6 +66,8 @@ pub struct AuditParameters {
     error_type: Option<String>,
     /// Only this status
     status_code: Option<i64>,
+    /// error (a status of 400 or more, or an error_type) or ok; a stream that broke off is an error
+    status: Option<String>,
     /// Only streaming calls (true), or only others (false)
     stream: Option<bool>,
     /// Only this key
@@ -105,11 +115,12 @@ pub(super) fn enabled(app: &App) -> Result<(), Fault> {
 
 /// List the calls of a period, newest first.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log", operation_id = "audit_log", tag = "audit",
-    params(AuditParameters,
+    params(PeriodParameters, AuditParameters,
         ("sort" = Option<String>, Query, description = "timestamp, -timestamp (default), duration or -duration"),
         ("limit" = Option<i64>, Query, description = "1 to 100, default 25"), ("offset" = Option<i64>, Query, description = "Default 0"),
         ("cursor" = Option<String>, Query, description = "What `next` of the page before said"),
         ("include_total" = Option<bool>, Query, description = "Whether entries are counted, up to 10,000 with filters. Default: true"),
+        ("include_data" = Option<bool>, Query, description = "Whether entries have their headers and bodies. Default: true"),
         ("include_stats" = Option<bool>, Query, description = "Also counts, percentiles and buckets over the newest 100,000")),
     responses((status = 200, description = "The entries", body = AuditLogView), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized"), (status = 503, description = "The audit log is off or storage is down")),
@@ -131,7 +142,8 @@ pub async fn log(
     let filter = filter::filter(&pairs, &headers, &authorized, app.gateway.clock.now())?;
     let audit = app.refresher.store().audit();
     let with_total = query::boolean(&pairs, "include_total")? != Some(false);
-    let slice = AuditSlice { limit, offset, after: cursor.as_ref(), with_total };
+    let with_data = query::boolean(&pairs, "include_data")? != Some(false);
+    let slice = AuditSlice { limit, offset, after: cursor.as_ref(), with_total, with_data };
     let page = audit.page(&filter, sort, slice).await?;
     let stats = if with_stats { Some(view::stats(audit.stats(&filter).await?)) } else { None };
     Ok(Json(AuditLogView {
@@ -152,7 +164,7 @@ pub async fn log(
 
 /// Get one call, with its journey: the decisions about it, in their order.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/{id}", operation_id = "audit_entry", tag = "audit",
-    params(("id" = String, Path, description = "The entry")),
+    params(("id" = String, Path, description = "The entry, or a request_id: then the newest entry that has it")),
     responses((status = 200, description = "The entry", body = AuditEntryView), (status = 401, description = "Unauthorized"),
         (status = 404, description = "No such entry"), (status = 503, description = "The audit log is off or storage is down")),
     security(("bearer" = ["admin:audit:read"])))]
@@ -162,7 +174,7 @@ pub async fn read(
     Named(id): Named,
 ) -> Result<Json<AuditEntryView>, Problem> {
     enabled(&app)?;
-    let entry = find(&app, &authorized, &id).await?;
+    let entry = find_by_either(&app, &authorized, &id).await?;
     let mut shown = view::entry(entry, Some(&authorized.principal));
     if let Some(caller) = shown.journey.as_mut().and_then(|journey| journey.caller.as_mut()) {
         caller.redacted_value = redacted_key(&app, caller.auth_key_id.as_deref()).await?;
@@ -173,7 +185,7 @@ pub async fn read(
 /// Export the calls of a period as a file, oldest first. A truncated export ends without the terminator of its chunked
 /// body; a complete JSONL export also ends with a line that says so.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/export", operation_id = "export_audit_log", tag = "audit",
-    params(AuditParameters, ("format" = Option<String>, Query, description = "csv (default, without headers and bodies) or jsonl")),
+    params(PeriodParameters, AuditParameters, ("format" = Option<String>, Query, description = "csv (default, without headers and bodies) or jsonl")),
     responses((status = 200, description = "The file", content((String = "text/csv"), (String = "application/jsonl"))),
         (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),
         (status = 503, description = "The audit log is off or storage is down")),
@@ -201,7 +213,8 @@ pub async fn export(
 
 /// Stream calls as they end in this process, as server-sent events without headers and bodies.
 #[utoipa::path(get, path = "/admin/api/v1/audit/log/stream", operation_id = "watch_audit_log", tag = "audit",
-    params(("last_event_id" = Option<i64>, Query, description = "Begin after the event of this id, as far as it is still there"),
+    params(AuditParameters,
+        ("last_event_id" = Option<i64>, Query, description = "Begin after the event of this id, as far as it is still there"),
         ("Last-Event-ID" = Option<i64>, Header, description = "The same, and wins: what browsers send when they come back")),
     responses((status = 200, description = "Events named entry, and dropped when some were missed", content_type = "text/event-stream", body = String),
         (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),
@@ -214,8 +227,8 @@ pub async fn stream(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     enabled(&app)?;
-    let newest = Newest { tenant: authorized.reported_tenant().cloned() };
-    Ok(watch::answer(app, authorized.principal, newest, &headers, &pairs)?)
+    let filter = filter::of_stream(&pairs, &authorized)?;
+    Ok(watch::answer(app, authorized.principal, Newest(filter), &headers, &pairs)?)
 }
 
 /// List the calls of the conversation that a call belongs to.
@@ -250,7 +263,26 @@ pub async fn conversation(
 async fn find(app: &App, authorized: &Authorized<Read<Audit>>, id: &str) -> Result<AuditEntry, Problem> {
     let entry = app.refresher.store().audit().find(id).await?;
     let entry = entry.filter(|entry| is_reported(entry, authorized));
-    Ok(entry.ok_or_else(|| fault::not_found("There is no such entry in the audit log."))?)
+    Ok(entry.ok_or_else(missing)?)
+}
+
+/// Finds an entry by its id, or else the newest one with this request id, among those that the caller may see.
+async fn find_by_either(
+    app: &App,
+    authorized: &Authorized<Read<Audit>>,
+    id: &str,
+) -> Result<AuditEntry, Problem> {
+    let audit = app.refresher.store().audit();
+    let named = audit.find(id).await?.filter(|entry| is_reported(entry, authorized));
+    let found = match named {
+        Some(entry) => Some(entry),
+        None => audit.find_by_request(id, &filter::visible_to(&authorized.principal)).await?,
+    };
+    Ok(found.filter(|entry| is_reported(entry, authorized)).ok_or_else(missing)?)
+}
+
+fn missing() -> Fault {
+    fault::not_found("There is no such entry in the audit log.")
 }
 
 /// The key as it is now, redacted; `None` if there is none with this id.
@@ -270,11 +302,8 @@ fn is_visible(entry: &AuditEntry, principal: &Principal) -> bool {
     principal.subtree().is_none_or(is_below) && principal.sees_tenant(entry.tenant_id.as_deref())
 }
 
-/// The live stream of this process's audit entries.
-struct Newest {
-    /// Only entries of this tenant; `None` for all that the caller may see.
-    tenant: Option<Arc<str>>,
-}
+/// The live stream of this process's audit entries, those that the filter selects.
+struct Newest(AuditFilter);
 
 impl Watched for Newest {
     type Event = Box<AuditEntry>;
@@ -285,8 +314,7 @@ impl Watched for Newest {
     }
 
     fn concerns(&self, entry: &Entry<Self::Event>, principal: &Principal) -> bool {
-        let is_of_tenant = |tenant: &Arc<str>| entry.event.tenant_id.as_deref() == Some(&**tenant);
-        self.tenant.as_ref().is_none_or(is_of_tenant) && is_visible(&entry.event, principal)
+        is_visible(&entry.event, principal) && self.0.matches(&entry.event)
     }
 
     fn name(_: &Entry<Self::Event>) -> &'static str {

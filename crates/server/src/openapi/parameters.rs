@@ -61,7 +61,7 @@ fn form(name: &str, path: &str) -> Option<Value> {
 }
 
 /// Parameters whose description lists all of their values.
-const WITH_CHOICES: [&str; 11] = [
+const WITH_CHOICES: [&str; 12] = [
     "cache_mode",
     "category",
     "event",
@@ -73,6 +73,7 @@ const WITH_CHOICES: [&str; 11] = [
     "scope_type",
     "sort",
     "source",
+    "status",
 ];
 
 /// The values of a parameter as its description lists them: `daily (default), weekly, monthly or yearly`.

@@ -27,6 +27,8 @@ pub struct AuditFilter {
     pub path: Option<String>,
     pub error_type: Option<String>,
     pub status: Option<u16>,
+    /// Only calls with a status of 400 or more or an error type, or only the others.
+    pub failed: Option<bool>,
     pub stream: Option<bool>,
     pub auth_key_id: Option<String>,
     pub tenant_id: Option<String>,
@@ -71,6 +73,7 @@ impl AuditFilter {
             path: None,
             error_type: None,
             status: None,
+            failed: None,
             stream: None,
             auth_key_id: None,
             tenant_id: None,
@@ -81,10 +84,11 @@ impl AuditFilter {
 
     /// True if the filter consists of the period only.
     pub(super) fn is_everything(&self) -> bool {
-        !self.is_unindexed() && self.session_id.is_none()
+        !self.is_unindexed() && self.session_id.is_none() && self.failed.is_none()
     }
 
-    /// True if no index serves the filter, so that rows have to be examined one by one.
+    /// True if no index serves the filter, so that rows have to be examined one by one. An index holds the failed calls,
+    /// but serves no further condition.
     pub(super) fn is_unindexed(&self) -> bool {
         let texts = [
             &self.user_path,
@@ -98,7 +102,10 @@ impl AuditFilter {
             &self.search,
         ];
         self.session_id.is_none()
-            && (texts.iter().any(|text| text.is_some()) || self.status.is_some() || self.stream.is_some())
+            && (texts.iter().any(|text| text.is_some())
+                || self.status.is_some()
+                || self.failed == Some(false)
+                || self.stream.is_some())
     }
 }
 
@@ -125,6 +132,12 @@ impl Conditions {
         if let Some(status) = filter.status {
             conditions.number("status = ?", status.into());
         }
+        match filter.failed {
+            // The condition of the index `audit_by_error`, word for word.
+            Some(true) => conditions.join("(status >= 400 OR error_type IS NOT NULL)"),
+            Some(false) => conditions.join("status < 400 AND error_type IS NULL"),
+            None => {}
+        }
         if let Some(stream) = filter.stream {
             conditions.number("stream = ?", stream.into());
         }
@@ -149,10 +162,14 @@ impl Conditions {
     pub fn add(&mut self, condition: &str, field: Field) {
         self.fields.push(field);
         let placeholder = format!("${}", self.fields.len());
+        self.join(&condition.replace('?', &placeholder));
+    }
+
+    fn join(&mut self, condition: &str) {
         if !self.text.is_empty() {
             self.text.push_str(" AND ");
         }
-        self.text.push_str(&condition.replace('?', &placeholder));
+        self.text.push_str(condition);
     }
 
     fn number(&mut self, condition: &str, number: i64) {

@@ -4,7 +4,8 @@ use domain::clock::Timestamp;
 
 use super::append::bucket;
 use super::filter::{AuditFilter, AuditSort, Conditions, ScanRange};
-use super::{Audit, AuditEntry, row};
+use super::row::{self, Field};
+use super::{Audit, AuditEntry};
 use crate::StoreError;
 use crate::database::sql;
 use crate::ledger::rollup::QUARTER_HOUR;
@@ -47,6 +48,8 @@ pub struct AuditSlice<'a> {
     pub after: Option<&'a AuditCursor>,
     /// Whether the matching entries are counted.
     pub with_total: bool,
+    /// Whether entries have their headers and bodies.
+    pub with_data: bool,
 }
 
 impl Audit {
@@ -54,23 +57,23 @@ impl Audit {
         &self,
         filter: &AuditFilter,
         sort: AuditSort,
-        AuditSlice { limit, offset, after, with_total }: AuditSlice<'_>,
+        part: AuditSlice<'_>,
     ) -> Result<AuditPage, StoreError> {
         let examines = filter.is_unindexed() || !sort.is_by_time();
         let first = if examines { self.stretch(filter, sort, None).await? } else { ScanRange::whole(filter) };
-        let total = match with_total {
+        let total = match part.with_total {
             true => {
                 let total = self.total(&first.filter).await?;
                 Some(AuditTotal { is_exact: total.is_exact && first.edge.is_none(), ..total })
             }
             false => None,
         };
-        let stretch = match (after, &first.edge) {
-            (Some(_), Some(_)) => self.stretch(filter, sort, after).await?,
+        let stretch = match (part.after, &first.edge) {
+            (Some(_), Some(_)) => self.stretch(filter, sort, part.after).await?,
             _ => first,
         };
         let truncated = stretch.edge.is_some();
-        let (entries, next) = self.slice(stretch, sort, limit, offset, after).await?;
+        let (entries, next) = self.slice(stretch, sort, part).await?;
         let next = next.filter(|_| sort.is_by_time());
         Ok(AuditPage { entries, total, truncated, next })
     }
@@ -87,7 +90,8 @@ impl Audit {
             true => self.stretch(filter, sort, before).await?,
             false => ScanRange::whole(filter),
         };
-        self.slice(stretch, sort, limit, 0, before).await
+        let part = AuditSlice { limit, offset: 0, after: before, with_total: false, with_data: true };
+        self.slice(stretch, sort, part).await
     }
 
     /// The entries of a part of the period, and the position after them: that of the last one, or where the examination
@@ -96,11 +100,11 @@ impl Audit {
         &self,
         stretch: ScanRange,
         sort: AuditSort,
-        limit: i64,
-        offset: i64,
-        after: Option<&AuditCursor>,
+        part: AuditSlice<'_>,
     ) -> Result<(Vec<AuditEntry>, Option<AuditCursor>), StoreError> {
-        let mut entries = self.select(&stretch.filter, sort, limit + 1, offset, after).await?;
+        let limit = part.limit;
+        let part = AuditSlice { limit: limit + 1, ..part };
+        let mut entries = self.select(&stretch.filter, sort, part).await?;
         let more = entries.len() as i64 > limit;
         entries.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
         let next = if more { entries.last().map(AuditCursor::of) } else { stretch.edge };
@@ -111,6 +115,24 @@ impl Audit {
         let text = sql(format!("SELECT {} FROM audit WHERE id = $1 LIMIT 1", row::columns()));
         let id = id.replace('\0', "\u{fffd}");
         self.database.fetch(text, &[(&id).into()]).await?.first().map(row::read).transpose()
+    }
+
+    /// The newest matching entry with a request id. Clients may use one more than once.
+    pub async fn find_by_request(
+        &self,
+        request_id: &str,
+        filter: &AuditFilter,
+    ) -> Result<Option<AuditEntry>, StoreError> {
+        let mut conditions = Conditions::new(filter);
+        conditions.add("request_id = ?", Field::Text(Some(request_id.replace('\0', "\u{fffd}"))));
+        let text = format!(
+            "SELECT {} FROM audit WHERE id = \
+                (SELECT id FROM audit WHERE {} ORDER BY at DESC, id DESC LIMIT 1) LIMIT 1",
+            row::columns(),
+            conditions.text
+        );
+        let rows = self.database.fetch(sql(text), &conditions.values()).await?;
+        rows.first().map(row::read).transpose()
     }
 
     /// A chunk of an export: the entries after a position, oldest first, and the position of the next chunk. An export
@@ -148,9 +170,7 @@ impl Audit {
         &self,
         filter: &AuditFilter,
         sort: AuditSort,
-        limit: i64,
-        offset: i64,
-        after: Option<&AuditCursor>,
+        AuditSlice { limit, offset, after, with_data, .. }: AuditSlice<'_>,
     ) -> Result<Vec<AuditEntry>, StoreError> {
         let mut conditions = Conditions::new(filter);
         if let Some(cursor) = after {
@@ -159,11 +179,19 @@ impl Audit {
         let (limit, offset) = (conditions.bind(limit), conditions.bind(offset));
         let text = format!(
             "SELECT {} FROM audit WHERE {} ORDER BY {} LIMIT {limit} OFFSET {offset}",
-            row::columns(),
+            if with_data { row::columns() } else { row::columns_without_bodies() },
             conditions.text,
             sort.order()
         );
-        self.database.fetch(sql(text), &conditions.values()).await?.iter().map(row::read).collect()
+        let rows = self.database.fetch(sql(text), &conditions.values()).await?;
+        let mut entries: Vec<AuditEntry> = rows.iter().map(row::read).collect::<Result<_, _>>()?;
+        if !with_data {
+            for audited in entries.iter_mut().filter_map(|entry| entry.audit.as_mut()) {
+                audited.request_headers.clear();
+                audited.response_headers.clear();
+            }
+        }
+        Ok(entries)
     }
 
     /// The number of matching entries. Counting stops at a limit, except where sums exist.

@@ -114,6 +114,15 @@ pub(super) fn columns() -> String {
     CONTENT.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
 }
 
+/// All columns, with the bodies replaced by empty values.
+pub(super) fn columns_without_bodies() -> String {
+    let column = |(name, _): &(&'static str, ColumnType)| match *name {
+        "request_body" | "response_body" => "NULL",
+        name => name,
+    };
+    CONTENT.iter().map(column).collect::<Vec<_>>().join(", ")
+}
+
 /// All columns, with the large ones replaced by empty values.
 pub(super) fn outline() -> String {
     let column = |(name, _): &(&'static str, ColumnType)| match *name {

@@ -1,6 +1,7 @@
 //! The audit log on both databases: exactly-once entries, tamper detection, retention.
 
 mod chains;
+mod filters;
 mod reading;
 
 use domain::clock::Timestamp;
@@ -34,7 +35,7 @@ fn everything() -> AuditFilter {
 
 /// A part of the entries, with their number.
 fn slice(limit: i64, offset: i64, after: Option<&AuditCursor>) -> AuditSlice<'_> {
-    AuditSlice { limit, offset, after, with_total: true }
+    AuditSlice { limit, offset, after, with_total: true, with_data: true }
 }
 
 /// The number of matching entries, which is exact.

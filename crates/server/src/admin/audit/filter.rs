@@ -2,6 +2,8 @@
 
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
+use domain::principal::Principal;
+use domain::user_path::UserPath;
 use http::HeaderMap;
 use store::{AuditCursor, AuditFilter, AuditSort};
 
@@ -11,6 +13,7 @@ use crate::query::{self, Pairs};
 /// Maximum length of a search text, in bytes.
 const LONGEST_SEARCH: usize = 200;
 
+/// The filter of a period.
 pub fn filter(
     pairs: &Pairs,
     headers: &HeaderMap,
@@ -19,16 +22,37 @@ pub fn filter(
 ) -> Result<AuditFilter, Fault> {
     let zone = query::time_zone(pairs, headers)?;
     let (from, until) = query::period(pairs, &zone, now)?;
+    Ok(AuditFilter { from, until, ..conditions(pairs, authorized)? })
+}
+
+/// The filter of the live stream: without a period, and without the caller's own limits, which are checked for each
+/// entry because they may change while the caller reads.
+pub fn of_stream(pairs: &Pairs, authorized: &Authorized<Read<Audit>>) -> Result<AuditFilter, Fault> {
+    let filter = conditions(pairs, authorized)?;
+    let user_path = filter.user_path.filter(|_| query::text(pairs, "user_path").is_some());
+    let tenant_id = authorized.tenant.as_ref().map(|tenant| tenant.to_string());
+    Ok(AuditFilter { user_path, tenant_id, ..filter })
+}
+
+/// The entries of all times that a caller may see.
+pub fn visible_to(principal: &Principal) -> AuditFilter {
+    AuditFilter {
+        user_path: principal.subtree().map(UserPath::as_str).map(str::to_owned),
+        tenant_id: principal.tenant().map(|tenant| tenant.to_string()),
+        ..AuditFilter::between(Timestamp(0), Timestamp(i64::MAX))
+    }
+}
+
+fn conditions(pairs: &Pairs, authorized: &Authorized<Read<Audit>>) -> Result<AuditFilter, Fault> {
     let owned = |name: &str| query::text(pairs, name).map(str::to_owned);
     let status = query::integer(pairs, "status_code", 100..=599)?;
+    let outcomes = [("error", Some(true)), ("ok", Some(false))];
     let search = owned("search");
     if search.as_ref().is_some_and(|search| search.len() > LONGEST_SEARCH) {
         let message = format!("'search' must be no longer than {LONGEST_SEARCH} bytes.");
         return Err(fault::invalid_parameter("search", message));
     }
     Ok(AuditFilter {
-        from,
-        until,
         user_path: query::visible_path(pairs, &authorized.principal)?,
         requested_model: owned("requested_model"),
         provider: owned("provider"),
@@ -36,11 +60,13 @@ pub fn filter(
         path: owned("path"),
         error_type: owned("error_type"),
         status: status.and_then(|status| u16::try_from(status).ok()),
+        failed: query::choice(pairs, "status", &outcomes, None)?,
         stream: query::boolean(pairs, "stream")?,
         auth_key_id: owned("auth_key_id"),
         tenant_id: authorized.reported_tenant().map(|tenant| tenant.to_string()),
         session_id: owned("session_id"),
         search,
+        ..visible_to(&authorized.principal)
     })
 }
 

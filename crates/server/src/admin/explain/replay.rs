@@ -13,15 +13,13 @@ use std::time::Duration;
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use domain::clock::Timestamp;
 use domain::fault::{self, Fault, FaultCode};
 use domain::principal::Principal;
-use domain::user_path::UserPath;
 use pipeline::explain::ExplanationRequest;
 use pipeline::snapshot::Snapshot;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use store::{AuditEntry, AuditFilter};
+use store::AuditEntry;
 use utoipa::ToSchema;
 
 use crate::App;
@@ -149,10 +147,7 @@ struct Replay {
 impl Replay {
     /// Judges the newest calls that the caller may see.
     async fn run(&self, limit: i64) -> Result<ReplayResult, Problem> {
-        let user_path = self.asker.subtree().map(UserPath::as_str).map(str::to_owned);
-        let tenant_id = self.asker.tenant().map(|tenant| tenant.to_string());
-        let filter =
-            AuditFilter { user_path, tenant_id, ..AuditFilter::between(Timestamp(0), Timestamp(i64::MAX)) };
+        let filter = audit::visible_to(&self.asker);
         let clock = &self.app.gateway.clock;
         let deadline = clock.tick() + TIME_LIMIT;
         let mut result = ReplayResult::default();

@@ -113,6 +113,11 @@ async fn filters_and_pages_follow_the_contract() {
             ("error_type=authentication_error", 1),
             ("status_code=401", 1),
             ("status_code=200&stream=true", 1),
+            ("status=error", 2),
+            ("status=ok", 3),
+            ("status=error&error_type=authentication_error", 1),
+            ("status=error&user_path=/team", 0),
+            ("status=ok&status_code=500", 0),
             ("stream=false", 4),
             ("session_id=s1", 1),
             (&format!("auth_key_id={key_id}"), 1),
@@ -131,6 +136,8 @@ async fn filters_and_pages_follow_the_contract() {
             ("offset=-1", "offset"),
             ("status_code=99", "status_code"),
             ("stream=maybe", "stream"),
+            ("status=500", "status"),
+            ("include_data=no", "include_data"),
             ("sort=size", "sort"),
             ("cursor=x", "cursor"),
             ("sort=duration&cursor=1_a", "cursor"),
@@ -151,6 +158,8 @@ async fn filters_and_pages_follow_the_contract() {
         let uncounted = app.get(format!("{LOG}?limit=3&include_total=false")).send().await.json();
         assert_eq!((ids(&uncounted), &uncounted["next"]), (ids(&first), &first["next"]));
         assert_eq!((uncounted.get("total"), uncounted.get("total_is_exact")), (None, None));
+        let csv = app.get(format!("{EXPORT}?status=error")).send().await.expect_status(200).text();
+        assert_eq!(csv.lines().count(), 3, "a header and the failed calls: {csv}");
         let stats = app.get(format!("{LOG}?include_stats=true")).send().await.json()["stats"].clone();
         assert_eq!(
             (&stats["count"], &stats["errors"], &stats["by_status"]["200"]),
@@ -187,6 +196,48 @@ async fn keys_bound_to_a_path_see_only_their_subtree() {
         assert_eq!(refused.1, "user_path_denied");
         assert_eq!(app.get(format!("{LOG}/{other}")).send().await.status, 200);
         assert_eq!(app.get(format!("{LOG}/nothing")).send().await.status, 404);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_without_data_has_everything_but_headers_and_bodies() {
+    app::each_with(logging, async |app| {
+        app.chat("openai/text").header("user-agent", "agent/1").send().await.expect_status(200);
+        let mut whole = entries(&app, 1).await.remove(0);
+        let page = app.get(format!("{LOG}?include_data=false")).send().await.expect_status(200).json();
+        let data = whole["data"].as_object_mut().unwrap();
+        for name in ["request_headers", "response_headers", "request_body", "response_body"] {
+            assert!(data.remove(name).is_some(), "the whole entry has {name}");
+        }
+        assert_eq!(page["entries"], json!([whole]));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_request_id_finds_the_newest_entry_that_the_reader_may_see() {
+    app::each_with(logging, async |app| {
+        let scopes = json!(["inference", "admin:audit:read"]);
+        let (_, team) = app.key(json!({"name": "t", "scopes": scopes, "user_path": "/team"})).await;
+        app.chat("openai/text").header("x-request-id", "same").key(&team).send().await.expect_status(200);
+        app.chat("openai/text").header("x-request-id", "same").send().await.expect_status(200);
+        let first = entries(&app, 2).await[0]["id"].as_str().unwrap().to_owned();
+        // A request id that is the id of an entry does not hide the entry.
+        app.chat("openai/text").header("x-request-id", &first).send().await.expect_status(200);
+        let all = entries(&app, 3).await;
+        let found = async |id: &str, key: Option<&str>| {
+            let call = app.get(format!("{LOG}/{id}"));
+            let call = if let Some(key) = key { call.key(key) } else { call };
+            call.send().await.expect_status(200).json()["id"].clone()
+        };
+        assert_eq!(found("same", None).await, all[1]["id"]);
+        assert_eq!(found("same", Some(&team)).await, all[0]["id"]);
+        assert_eq!(found(&first, None).await, all[0]["id"]);
+        let hidden = all[2]["id"].as_str().unwrap();
+        assert_eq!(app.get(format!("{LOG}/{hidden}")).key(&team).send().await.status, 404);
+        assert_eq!(app.get(format!("{LOG}/neither")).send().await.status, 404);
+        assert_eq!(app.get(format!("{CONVERSATION}?log_id=same")).send().await.status, 404);
     })
     .await;
 }

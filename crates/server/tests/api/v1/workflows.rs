@@ -28,8 +28,12 @@ async fn without_fallback_a_call_is_made_at_one_target() {
         app.chat("best").send().await.expect_status(200);
         let id = everywhere(&app, json!({"features": {"fallback": false}})).await;
         let explanation = explained(&app, "best").await;
-        assert_eq!(explanation["workflow"]["id"], *id);
-        assert_eq!(explanation["workflow"]["effective_features"]["fallback"], false);
+        let workflow = &explanation["workflow"];
+        assert_eq!(
+            (&workflow["id"], &workflow["name"], &workflow["version"]),
+            (&json!(id), &json!("test"), &json!(1))
+        );
+        assert_eq!(workflow["effective_features"]["fallback"], false);
         assert_eq!(explanation["candidates"].as_array().unwrap().len(), 1);
         app.chat("best").send().await.expect_status(500);
         app.call(Method::POST, "/admin/api/v1/workflows/default/activate").send().await.expect_status(200);

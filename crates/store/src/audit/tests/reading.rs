@@ -1,4 +1,4 @@
-//! Filters, pages, statistics and conversations.
+//! Pages, single entries, statistics and conversations.
 
 use domain::clock::Timestamp;
 use domain::receipt::{Audited, Receipt, TraceContext};
@@ -42,87 +42,6 @@ fn recorded(receipt: Receipt) -> Receipt {
         audit: Some(audit),
         ..receipt
     }
-}
-
-/// Filters and the ids that each of them finds.
-fn filters() -> Vec<(AuditFilter, &'static str)> {
-    let text = |text: &str| Some(text.to_owned());
-    let base = everything();
-    vec![
-        (
-            AuditFilter {
-                from: Timestamp::from_seconds(2000),
-                until: Timestamp::from_seconds(4000),
-                ..base.clone()
-            },
-            "bc",
-        ),
-        (AuditFilter { user_path: text("/team"), ..base.clone() }, "abde"),
-        (AuditFilter { user_path: text("/team/app"), ..base.clone() }, "ade"),
-        (AuditFilter { status: Some(500), ..base.clone() }, "b"),
-        (AuditFilter { error_type: text("provider_error"), ..base.clone() }, "b"),
-        (AuditFilter { stream: Some(true), ..base.clone() }, "c"),
-        (AuditFilter { stream: Some(false), ..base.clone() }, "abde"),
-        (AuditFilter { requested_model: text("100%_o"), ..base.clone() }, "c"),
-        (AuditFilter { method: text("GET"), ..base.clone() }, "d"),
-        (AuditFilter { path: text("/v1/chat/completions"), ..base.clone() }, "abcde"),
-        (AuditFilter { path: text("/v1/messages"), ..base.clone() }, ""),
-        (AuditFilter { auth_key_id: text("key_2"), ..base.clone() }, "d"),
-        (AuditFilter { tenant_id: text("other"), ..base.clone() }, ""),
-        (AuditFilter { session_id: text("s"), ..base.clone() }, "d"),
-        (AuditFilter { session_id: text("s"), method: text("PUT"), ..base.clone() }, ""),
-        (AuditFilter { provider: text("x"), ..base.clone() }, "e"),
-        (AuditFilter { provider: text("y"), ..base.clone() }, "e"),
-        (AuditFilter { provider: text("openai"), ..base.clone() }, "abcd"),
-        (AuditFilter { search: text("it broke"), ..base.clone() }, "e"),
-        (AuditFilter { search: text("%_"), ..base.clone() }, "c"),
-        (AuditFilter { search: text("REQ_B"), ..base.clone() }, "b"),
-        (AuditFilter { search: text("'; DROP TABLE audit; --"), ..base }, ""),
-    ]
-}
-
-fn calls() -> Vec<Receipt> {
-    vec![
-        at("a", 1000),
-        Receipt {
-            user_path: "/team".into(),
-            status: 500,
-            error_type: Some("provider_error".into()),
-            ..at("b", 2000)
-        },
-        Receipt {
-            user_path: "/teams".into(),
-            stream: true,
-            requested_model: "100%_o".into(),
-            ..at("c", 3000)
-        },
-        Receipt {
-            method: "GET".into(),
-            auth_key_id: Some("key_2".into()),
-            session_id: Some("s".into()),
-            ..at("d", 4000)
-        },
-        Receipt {
-            provider: "x".into(),
-            provider_name: "y".into(),
-            error_message: Some("It BROKE".into()),
-            ..at("e", 5000)
-        },
-    ]
-}
-
-#[tokio::test]
-async fn every_filter_finds_its_own() {
-    for_each_backend(|store| async move {
-        fill(&store, calls()).await;
-        for (filter, expected) in filters() {
-            let found = page(&store, &filter).await;
-            let ids: String = found.entries.iter().map(|entry| entry.id.as_str()).collect();
-            assert_eq!((ids.as_str(), found.total), (expected, exactly(expected.len() as i64)), "{filter:?}");
-            assert!(!found.truncated);
-        }
-    })
-    .await;
 }
 
 #[tokio::test]
@@ -191,6 +110,44 @@ async fn a_filter_reaches_all_of_the_period_however_much_is_between() {
         }
         assert_eq!(newest(&store, &filter).await, ["r361", "r271", "r181", "r091", "r001"]);
         assert_eq!(newest(&store, &everything()).await.len(), 400);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_page_without_data_has_no_headers_and_bodies() {
+    for_each_backend(|store| async move {
+        fill(&store, vec![audited("a")]).await;
+        let part = AuditSlice { with_data: false, ..slice(10, 0, None) };
+        let page = store.audit().page(&everything(), AuditSort::Newest, part).await.unwrap();
+        let whole = entry(&store, "a").await;
+        let audit = Audited {
+            request_headers: Vec::new(),
+            request_body: None,
+            response_body: None,
+            ..*whole.audit.clone().unwrap()
+        };
+        assert_eq!((page.entries.len(), page.entries[0].audit.as_deref()), (1, Some(&audit)));
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_request_id_finds_its_newest_matching_entry() {
+    for_each_backend(|store| async move {
+        let sent = |id: &str, seconds, path: &str| Receipt {
+            request_id: "same".into(),
+            user_path: path.into(),
+            ..at(id, seconds)
+        };
+        fill(&store, vec![sent("a", 1, "/team"), sent("b", 2, "/team/app"), sent("c", 3, "/others")]).await;
+        let team = AuditFilter { user_path: Some("/team".into()), ..everything() };
+        for (request, filter, expected) in
+            [("same", everything(), Some("c")), ("same", team, Some("b")), ("other", everything(), None)]
+        {
+            let found = store.audit().find_by_request(request, &filter).await.unwrap();
+            assert_eq!(found.map(|entry| entry.id).as_deref(), expected, "{filter:?}");
+        }
     })
     .await;
 }

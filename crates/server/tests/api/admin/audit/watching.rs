@@ -80,3 +80,40 @@ async fn entries_are_streamed_and_replayed_after_a_reconnect() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_stream_has_the_filters_of_the_list() {
+    app::each_with(logging, async |app| {
+        let (key_id, key) = app.key(json!({"name": "a", "user_path": "/team/app"})).await;
+        app.chat("openai/text").header("x-request-id", "plain").send().await.expect_status(200);
+        app.chat("openai/error-500").header("x-request-id", "failed").send().await.expect_status(500);
+        app.chat("anthropic/text").header("x-request-id", "team").key(&key).send().await.expect_status(200);
+        // The last call matches every filter below, so that each stream ends there.
+        let last = app.stream("openai/error-500").header("x-request-id", "last").key(&key);
+        last.send().await.expect_status(500);
+        for (query, expected) in [
+            ("", vec!["plain", "failed", "team", "last"]),
+            ("status=error", vec!["failed", "last"]),
+            ("status_code=500", vec!["failed", "last"]),
+            ("requested_model=openai/error-500", vec!["failed", "last"]),
+            ("provider=openai", vec!["plain", "failed", "last"]),
+            ("user_path=/team", vec!["team", "last"]),
+            (&format!("auth_key_id={key_id}"), vec!["team", "last"]),
+            ("stream=true", vec!["last"]),
+            ("search=LAST", vec!["last"]),
+            ("start_date=2020-01-01&end_date=2020-01-02&status=error", vec!["failed", "last"]),
+        ] {
+            let mut viewer = Viewer::open(app.get(format!("{STREAM}?last_event_id=0&{query}"))).await;
+            for request in expected {
+                assert_eq!(viewer.event().await.unwrap().2["request_id"], request, "{query}");
+            }
+        }
+        let mut good = Viewer::open(app.get(format!("{STREAM}?last_event_id=0&status=ok"))).await;
+        assert_eq!(good.event().await.unwrap().2["request_id"], "plain");
+        assert_eq!(good.event().await.unwrap().2["request_id"], "team");
+        for (query, param) in [("status=bad", "status"), ("status_code=1", "status_code")] {
+            assert_eq!(app.get(format!("{STREAM}?{query}")).refusal().await.2.as_deref(), Some(param));
+        }
+    })
+    .await;
+}
