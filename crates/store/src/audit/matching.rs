@@ -39,8 +39,8 @@ fn is_below(path: &str, above: &str) -> bool {
 
 fn mentions(entry: &AuditEntry, text: &str) -> bool {
     let text = text.to_ascii_lowercase();
-    let fields = [
-        &*entry.request_id,
+    let fields: [&str; 9] = [
+        &entry.request_id,
         &entry.requested_model,
         &entry.model,
         &entry.provider,
