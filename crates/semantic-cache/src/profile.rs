@@ -1,9 +1,12 @@
 //! Profile of a text: the facts that two texts must agree on to share an answer.
 
+mod decoration;
+mod modality;
 mod reader;
 mod sentence;
 
 use crate::lexicon::QuestionKind;
+use modality::Modality;
 use sentence::Sentence;
 
 /// One word with a meaning of its own.
@@ -33,7 +36,8 @@ pub(crate) enum Role {
     Of,
     About,
     For,
-    /// "Without", "except".
+    With,
+    /// "Without", "except", "instead of".
     Without,
 }
 
@@ -77,6 +81,10 @@ pub struct TextProfile {
     /// Whether the text has the word "one", which may be a number.
     pub(crate) has_one: bool,
     pub(crate) symbols: Vec<String>,
+    /// Emoji at the end that add no meaning.
+    pub(crate) decoration: Vec<String>,
+    /// Two numbers as a range: "3 to 5".
+    pub(crate) has_range: bool,
     pub(crate) quoted: Vec<String>,
     pub(crate) words: Vec<ContentWord>,
     pub(crate) negations: usize,
@@ -85,6 +93,7 @@ pub struct TextProfile {
     /// All questions, each kind once.
     pub(crate) questions: Vec<QuestionKind>,
     pub(crate) sentence: Sentence,
+    pub(crate) modality: Modality,
     pub(crate) grammar: Grammar,
     /// All neighbouring words written as one, for compounds such as "sign up".
     pub(crate) compounds: Vec<String>,

@@ -66,8 +66,8 @@ const COMPARABLE: [&str; 56] = [
     "loud", "quiet", "simpl", "simple", "nice", "nic",
 ];
 
-/// Words that mean something else than their base form: "bored" and "boring", "glass" and "glasses".
-const UNINFLECTED: [&str; 31] = [
+/// Words that mean something else than their base form: "bored" and "boring", "glass" and "glasses", "late" and "lately".
+const UNINFLECTED: [&str; 40] = [
     "amusing",
     "annoying",
     "boring",
@@ -99,6 +99,15 @@ const UNINFLECTED: [&str; 31] = [
     "pants",
     "savings",
     "spectacles",
+    "https",
+    "ftps",
+    "lately",
+    "really",
+    "generally",
+    "normally",
+    "commonly",
+    "truly",
+    "exactly",
 ];
 
 /// "running" is "runn" without its ending: the doubled consonant goes too.

@@ -62,15 +62,20 @@ impl Veto {
 pub fn check(a: &TextProfile, b: &TextProfile) -> Result<(), Veto> {
     let is_vetoed = |vetoed: bool, veto: Veto| if vetoed { Err(veto) } else { Ok(()) };
     is_vetoed(!same_numbers(a, b), Veto::Number)?;
-    is_vetoed(a.symbols != b.symbols, Veto::Symbol)?;
+    is_vetoed(!same_symbols(a, b), Veto::Symbol)?;
     is_vetoed(!a.quoted.is_empty() && !b.quoted.is_empty() && a.quoted != b.quoted, Veto::Quotation)?;
     is_vetoed(a.negations != b.negations, Veto::Negation)?;
-    is_vetoed(a.sentence.differs_in_quantity(&b.sentence), Veto::Quantity)?;
+    is_vetoed(a.sentence.differs_in_quantity(&b.sentence) || differ_in_excess(a, b), Veto::Quantity)?;
     is_vetoed(differ_in_exclusion(a, b) || differ_in_exclusion(b, a), Veto::Negation)?;
     content::check(a, b)?;
     is_vetoed(!compatible_questions(a, b) || ask_for_different_parts(a, b), Veto::Question)?;
+    is_vetoed(differ_in_modal(a, b), Veto::Question)?;
+    is_vetoed(differ_in_conjunction(a, b) || a.modality.differs_in_sense(&b.modality), Veto::Word)?;
     is_vetoed(direction::is_reversed(a, b), Veto::Direction)?;
     is_vetoed(differ_in_person(a, b) || a.sentence.differs_in_persons(&b.sentence), Veto::Person)?;
+    let is_anyone = a.modality.both_speak_of_anyone(&b.modality);
+    is_vetoed(a.sentence.differs_in_speaker(&b.sentence) && !is_anyone, Veto::Person)?;
+    is_vetoed(a.modality.differs_in_subject(&b.modality), Veto::Person)?;
     is_vetoed(differ_in_tense(a, b), Veto::Tense)
 }
 
@@ -85,6 +90,16 @@ fn same_numbers(a: &TextProfile, b: &TextProfile) -> bool {
         profile.numbers.iter().filter(|number| *number != "1").cloned().collect()
     };
     a.numbers == b.numbers || ((a.has_one || b.has_one) && without_one(a) == without_one(b))
+}
+
+/// Symbols agree in their order. The hyphen of "3-5" is "3 to 5", and a text may have a decoration that the other lacks.
+fn same_symbols(a: &TextProfile, b: &TextProfile) -> bool {
+    let without_hyphens =
+        |profile: &TextProfile| profile.symbols.iter().filter(|s| *s != "-").cloned().collect::<Vec<_>>();
+    let is_same =
+        a.symbols == b.symbols || ((a.has_range || b.has_range) && without_hyphens(a) == without_hyphens(b));
+    let is_plain = a.decoration.is_empty() || b.decoration.is_empty() || a.decoration == b.decoration;
+    is_same && is_plain
 }
 
 /// Whether a text excludes something that the other one has and does not exclude: "with milk, without sugar".
@@ -142,12 +157,45 @@ fn differ_in_person(a: &TextProfile, b: &TextProfile) -> bool {
     gender || owner || identity
 }
 
+fn both_ask(a: &TextProfile, b: &TextProfile, kinds: &[QuestionKind]) -> bool {
+    a.question == b.question && a.question.is_some_and(|kind| kinds.contains(&kind))
+}
+
+/// "Is it hot" and "is it too hot" ask for different things, "why is it hot" and "why is it too hot" do not.
+fn differ_in_excess(a: &TextProfile, b: &TextProfile) -> bool {
+    use QuestionKind::{Can, Should, Whether};
+    a.modality.has_opposite_excess(&b.modality)
+        || (both_ask(a, b, &[Can, Should, Whether]) && a.modality.differs_in_excess(&b.modality))
+}
+
+/// "What should I eat" and "what can I eat". "How should I" and "how can I" ask for the same.
+fn differ_in_modal(a: &TextProfile, b: &TextProfile) -> bool {
+    use QuestionKind::{What, When, Where, Who};
+    both_ask(a, b, &[What, When, Where, Who]) && a.modality.differs_in_modal(&b.modality)
+}
+
+/// "Should I use A or B" and "should I use A and B". "Which of A and B" is "A or B".
+fn differ_in_conjunction(a: &TextProfile, b: &TextProfile) -> bool {
+    use QuestionKind::{Can, How, Should, Whether};
+    both_ask(a, b, &[Can, How, Should, Whether]) && a.modality.differs_in_conjunction(&b.modality)
+}
+
+/// Concepts that are different every day, so that "is" and "was" ask for different things.
+const CHANGING: [&str; 8] = ["cost", "rat", "weather", "temperatur", "scor", "statu", "valu", "population"];
+
 fn differ_in_tense(a: &TextProfile, b: &TextProfile) -> bool {
-    let both_ask = |kind| a.question == Some(kind) && b.question == Some(kind);
-    let both_ask_who = both_ask(QuestionKind::Who);
-    let asks_for_state = both_ask_who || both_ask(QuestionKind::Whether) || both_ask(QuestionKind::When);
+    use QuestionKind::{When, Whether, Who};
+    let both_ask_who = both_ask(a, b, &[Who]);
+    let asks_for_event = both_ask(a, b, &[When, Whether]);
+    let has_changing = CHANGING.iter().any(|concept| a.has(concept) && b.has(concept));
+    let asks_for_state = both_ask_who || asks_for_event || has_changing;
+    if asks_for_event && a.modality.differs_in_do(&b.modality) || a.modality.differs_in_be(&b.modality) {
+        return true;
+    }
     let (a, b) = (&a.grammar, &b.grammar);
-    let future = (a.future && !b.future && b.past) || (b.future && !a.future && a.past);
+    let future = (a.future && !b.future && b.past)
+        || (b.future && !a.future && a.past)
+        || (both_ask_who && a.future != b.future && (a.is || b.is));
     let state = asks_for_state && ((a.is && !a.was && b.was && !b.is) || (b.is && !b.was && a.was && !a.is));
     future || state || (both_ask_who && a.asks_for_object != b.asks_for_object)
 }

@@ -5,26 +5,33 @@ use crate::detector::Occurrence;
 /// Whether one of the words stands before the occurrence. Words are given in lower case.
 pub fn has_word_before(found: &Occurrence<'_>, words: &[&str]) -> bool {
     let (lead, before) = found.context();
-    let contains = |text: &str| {
-        let text = words_of(text);
-        words.iter().any(|word| contains_word(&text, word))
-    };
-    contains(before) || !lead.is_empty() && contains(lead)
+    contains_any(before, words) || !lead.is_empty() && contains_any(lead, words)
 }
 
 /// Whether one of the words stands before the occurrence without digits in between, as the name of its value does.
 pub fn has_name_before(found: &Occurrence<'_>, words: &[&str]) -> bool {
     let (lead, before) = found.context();
-    let after_digits = |text: &str| {
-        let start = text.rfind(|last: char| last.is_ascii_digit()).map_or(0, |last| last + 1);
-        words_of(&text[start..])
-    };
     let has_digit = before.contains(|letter: char| letter.is_ascii_digit());
-    let text = match has_digit || lead.is_empty() {
-        true => after_digits(before),
-        false => format!("{} {}", after_digits(lead), words_of(before)),
-    };
-    words.iter().any(|word| contains_word(&text, word))
+    match has_digit || lead.is_empty() {
+        true => contains_any(after_digits(before), words),
+        false => contains_any(&format!("{} {before}", after_digits(lead)), words),
+    }
+}
+
+/// The rest of a text behind its last digit.
+fn after_digits(text: &str) -> &str {
+    let start = text.rfind(|last: char| last.is_ascii_digit()).map_or(0, |last| last + 1);
+    &text[start..]
+}
+
+/// Whether a text contains one of the words, also as a part of a name such as `homePhone`, or as one such as `IdNr`.
+fn contains_any(text: &str, words: &[&str]) -> bool {
+    let apart = words_of(text);
+    let contains = |text: &str| words.iter().any(|word| contains_word(text, word));
+    contains(&apart) || {
+        let whole = text.to_lowercase();
+        whole != apart && contains(&whole)
+    }
 }
 
 /// A text in lower case, with the words of names such as `homePhone` apart.
@@ -54,7 +61,7 @@ fn contains_word(text: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{contains_word, words_of};
+    use super::{contains_any, contains_word, words_of};
 
     #[test]
     fn words_are_found_at_their_start() {
@@ -63,6 +70,9 @@ mod tests {
         assert!(contains_word("steuernummern: ", "steuernummer"));
         assert!(contains_word(&words_of("\"homePhone\": "), "phone"));
         assert!(contains_word(&words_of("dateOfBirth="), "date of birth"));
+        assert!(contains_any("meine IdNr. ", &["idnr"]));
+        assert!(contains_any("\"homePhone\": ", &["phone"]));
+        assert!(!contains_any("\"homePhone\": ", &["mephone"]));
         assert!(!contains_word("business ", "sin"));
         assert!(!contains_word("single ", "sin"));
     }

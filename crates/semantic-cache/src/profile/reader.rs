@@ -1,5 +1,7 @@
 //! Reads a text into its profile: grammar, question frames, synonyms, then content words with their roles.
 
+use super::decoration;
+use super::modality::Modality;
 use super::sentence::Sentence;
 use super::{ContentWord, Grammar, Role, TextProfile};
 use crate::lexicon::{LEXICON, Phrase, QuestionKind};
@@ -13,7 +15,8 @@ struct Keyed {
 
 pub fn read(text: &str) -> TextProfile {
     let text = normalise(text);
-    let tokens = join_numbers(tokenise(&text));
+    let (text, decoration) = decoration::split(&text);
+    let tokens = join_numbers(tokenise(text));
     // A single capital may be the pronoun.
     let mut words = tokens.iter().filter(|t| t.class == TokenClass::Word && t.text.len() > 1);
     let is_shouted = words.all(|t| t.is_acronym);
@@ -22,18 +25,26 @@ pub fn read(text: &str) -> TextProfile {
         numbers: Vec::new(),
         has_one: tokens.iter().any(|t| t.class == TokenClass::One),
         symbols: Vec::new(),
-        quoted: quoted(&text),
+        decoration,
+        has_range: tokens.windows(3).any(is_range),
+        quoted: quoted(text),
         words: Vec::new(),
         negations: 0,
         question: None,
         questions: Vec::new(),
         sentence: Sentence::read(&tokens),
+        modality: Modality::read(&tokens),
         grammar: grammar(&tokens),
         compounds: tokens.windows(2).map(|pair| format!("{}{}", pair[0].text, pair[1].text)).collect(),
     };
     let mut reader = Reader { profile: &mut profile, role: None, is_joined: false, is_shouted };
     reader.read(&keyed);
     profile
+}
+
+fn is_range(tokens: &[Token]) -> bool {
+    let is_number = |token: &Token| token.class == TokenClass::Number;
+    is_number(&tokens[0]) && tokens[1].is_word("to") && is_number(&tokens[2])
 }
 
 /// Leaves out determiners. "the us" and "US" are the country.
@@ -236,8 +247,11 @@ impl Reader<'_> {
             }
         } else if self.is_plain_function_word(token) {
             let joins = matches!(token.text.as_str(), "and" | "or");
+            let is_excluded = token.is_word("of") && at > 0 && keyed[at - 1].token.is_word("instead");
+            if is_excluded {
+                self.role = Some(Role::Without);
             // "Without milk and sugar" is without both.
-            if !joins || self.role != Some(Role::Without) {
+            } else if !joins || self.role != Some(Role::Without) {
                 self.role = role_of(&token.text);
             }
             self.is_joined |= joins;
@@ -306,6 +320,7 @@ fn role_of(preposition: &str) -> Option<Role> {
         "of" => Role::Of,
         "about" | "on" | "regarding" | "concerning" => Role::About,
         "for" => Role::For,
+        "with" => Role::With,
         _ => return None,
     })
 }

@@ -8,6 +8,8 @@ use crate::tokens::{Token, TokenClass};
 pub(crate) struct Sentence {
     /// "All", "every".
     of_all: bool,
+    /// "Most people".
+    of_most: bool,
     /// "Some", "a few".
     of_some: bool,
     /// Number of times that "only" is in the text.
@@ -107,6 +109,7 @@ impl Sentence {
         match token.text.as_str() {
             "all" | "every" | "each" => self.of_all = true,
             "some" | "few" | "several" => self.of_some = true,
+            "most" => self.of_most |= next.ends_with('s') || matches!(next, "people" | "men" | "women"),
             "only" => self.only += 1,
             "me" | "us" if !token.is_acronym => {
                 self.speaker_is_object = true;
@@ -122,7 +125,10 @@ impl Sentence {
 
     /// Whether two texts speak of different quantities: all or some, only one thing or any.
     pub fn differs_in_quantity(&self, other: &Self) -> bool {
-        let is_opposite = |a: &Self, b: &Self| a.of_all && !a.of_some && b.of_some && !b.of_all;
+        let is_opposite = |a: &Self, b: &Self| {
+            let is_part = (!a.of_some && b.of_some) || (!a.of_most && b.of_most);
+            a.of_all && is_part && !b.of_all
+        };
         is_opposite(self, other) || is_opposite(other, self) || self.only != other.only
     }
 
@@ -144,10 +150,12 @@ impl Sentence {
         let replaces_another = |(preposition, key): &(String, String)| {
             other.replacements.iter().any(|(by, with)| by == preposition && with != key)
         };
-        differs(self, other)
-            || differs(other, self)
-            || self.replacements.iter().any(replaces_another)
-            || self.speaker_is_acted_on != other.speaker_is_acted_on
+        differs(self, other) || differs(other, self) || self.replacements.iter().any(replaces_another)
+    }
+
+    /// Whether something is done to the speaker in one text alone: "who blocked me".
+    pub fn differs_in_speaker(&self, other: &Self) -> bool {
+        self.speaker_is_acted_on != other.speaker_is_acted_on
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::lexicon::QuestionKind;
 use crate::profile::{ContentWord, Role, TextProfile};
 
 /// Relations in which two words cannot change places.
@@ -24,6 +25,10 @@ pub fn is_reversed(a: &TextProfile, b: &TextProfile) -> bool {
         || is_mirrored(a, b)
         || has_exchanged_subject(a, b)
         || has_exchanged_names(a, b)
+        || has_other_relation(a, b)
+        || has_other_relation(b, a)
+        || asks_for_other_part(a, b)
+        || asks_for_other_part(b, a)
 }
 
 fn has_role(profile: &TextProfile, concept: &str, role: Role) -> bool {
@@ -118,4 +123,30 @@ fn has_exchanged_names(a: &TextProfile, b: &TextProfile) -> bool {
     };
     let exchanged = neighbours(b);
     neighbours(a).into_iter().any(|(x, y)| x != y && exchanged.contains(&(y, x)))
+}
+
+/// Relations of a name that contradict each other: "work for Acme", "work with Acme".
+const OF_NAMES: [(Role, Role); 1] = [(Role::With, Role::For)];
+
+/// Whether a name follows the same word in another relation: "work for Acme" and "work with Acme", "buy from Acme" and
+/// "buy Acme".
+fn has_other_relation(a: &TextProfile, b: &TextProfile) -> bool {
+    let contradicts = |one: Option<Role>, other: Option<Role>| {
+        (one == Some(Role::From) && other.is_none())
+            || OF_NAMES.iter().any(|(x, y)| one == Some(*x) && other == Some(*y))
+    };
+    a.words.windows(2).filter(|pair| pair[1].is_name && pair[0].role.is_none()).any(|pair| {
+        b.words.windows(2).any(|other| {
+            other[0].concept == pair[0].concept
+                && other[1].concept == pair[1].concept
+                && contradicts(pair[1].role, other[1].role)
+        })
+    })
+}
+
+/// Whether both texts ask who, one of them for the object: "who was hired by Sam" and "who hired Sam".
+fn asks_for_other_part(a: &TextProfile, b: &TextProfile) -> bool {
+    let both_ask_who = a.question == Some(QuestionKind::Who) && b.question == a.question;
+    let is_agent = |word: &ContentWord| word.role == Some(Role::By) && b.has(&word.concept);
+    both_ask_who && !b.grammar.is_passive && a.words.iter().any(is_agent)
 }

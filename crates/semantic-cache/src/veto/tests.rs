@@ -1,5 +1,7 @@
 //! Table tests of the veto, one table for each kind of difference.
 
+mod function_words;
+
 use super::{Veto, check_texts};
 
 #[track_caller]
