@@ -34,7 +34,8 @@ export function asTypeScript({ method, path, body, keyVariable = "GATEHOUSE_KEY"
   return `const response = await fetch("${location.origin}${path}", {\n  method: "${method}",\n  headers: ${headers},${payload}\n});\nif (!response.ok) throw new Error(await response.text());\nconsole.log(await response.json());\n`;
 }
 
-function python(value: unknown, indent: number): string {
+/** A JSON value as a Python literal; lines after the first are indented. */
+export function python(value: unknown, indent: number): string {
   return json(value)
     .replace(/("(?:[^"\\]|\\.)*")|\b(true|false|null)\b/g, (_, text: string | undefined, word: string | undefined) => text ?? { true: "True", false: "False", null: "None" }[word as "true"]!)
     .replaceAll("\n", `\n${" ".repeat(indent)}`);
