@@ -1,3 +1,4 @@
+import { Link, Navigate, useNavigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useFilters } from "@/app/filters";
 import { Page } from "@/app/Page";
@@ -21,16 +22,19 @@ const DAYS = [{ value: "1", label: "Today" }, { value: "7", label: "7 d" }, { va
 /** Key figures of a range against the one before, health, live rate and errors. */
 export default function OverviewPage() {
   const session = useSession();
-  const [filters, setFilters] = useFilters({ days: "30", start: "", end: "", path: "", figure: "cost" }, { days: DAYS.map((each) => each.value), figure: FIGURES.map((each) => each.name) });
+  const navigate = useNavigate();
+  const [filters, setFilters] = useFilters({ days: "30", start: "", end: "", path: "", figure: "cost", guide: "" }, { days: DAYS.map((each) => each.value), figure: FIGURES.map((each) => each.name) });
   const overview = useOverview(filters);
   const rate = useRate(session.can("admin:console:read"));
   const usage = useMemo(() => usageOf(overview.data), [overview.data]);
+  const unconfigured = overview.data?.providers.every((provider) => provider.type === "demo") === true && session.can("admin:providers:write");
   const paths = usage?.user_paths.map((path) => path.user_path) ?? [];
 
   const ranges = <Segmented label="Range" value={filters.start ? "" : filters.days} onChange={(days) => setFilters({ days, start: null, end: null })} options={DAYS} />;
   const pathFilter = <Select look="bar" aria-label="User path" value={filters.path} onChange={(path) => setFilters({ path })} options={[{ value: "", label: "All paths" }, ...[...new Set([...(filters.path ? [filters.path] : []), ...paths])].map((path) => ({ value: path, label: path }))]} />;
   const zoom = (from: number, to: number) => setFilters({ start: isoDay(from * 1000), end: isoDay(to * 1000) }, { push: true });
 
+  if (unconfigured && usage?.totals.requests === 0 && !filters.guide) return <Navigate to="/start" replace />;
   return (
     <Page
       title="Overview"
@@ -52,6 +56,7 @@ export default function OverviewPage() {
         {ranges}
         {pathFilter}
       </div>
+      {unconfigured && <Note kind="accent" className="mb-3" action={<Link to="/start" className="link whitespace-nowrap">Open the guide</Link>}>No provider is configured: only the demo model answers.</Note>}
       {overview.error && !overview.data ? (
         <ErrorNote error={overview.error} onRetry={() => void overview.refetch()} />
       ) : !overview.data ? (

@@ -115,7 +115,7 @@ function route({ headers, state }: Answer, model: string): { label: string; kind
   if (!provider && !served) return [{ label: model }, { label: state === "running" ? "waiting" : state === "failed" ? "no provider answered" : "stopped", kind: kind === "ok" ? "paused" : kind }];
   const direct = served === model || served?.endsWith(`/${model}`);
   return [
-    ...(direct ? [{ label: "asked directly" }] : [{ label: model }, { label: served ?? "" }]),
+    ...(direct ? [{ label: "asked directly" }] : [{ label: model }, { label: served?.split("/").slice(1).join("/") ?? "" }]),
     ...(cache && cache !== "off" ? [{ label: `cache ${cache}` }] : []),
     { label: `${provider}${attempts > 1 ? `, attempt ${attempts}` : ""}`, kind },
   ];
