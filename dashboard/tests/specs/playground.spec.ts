@@ -19,13 +19,13 @@ test('the playground streams an answer and shows tokens, cost and route', async 
 test('two models answer side by side, and the call is shown as code', async ({ page, visit }) => {
   await visit(`/playground?model=${SAMPLE.alias}&compare=${SAMPLE.model}&tab=code`);
   await page.getByLabel('Message', { exact: true }).fill('Compare');
-  await expect(page.getByLabel('Code', { exact: true })).toContainText('"content": "Compare"');
+  await expect(page.getByLabel('The call as code')).toContainText('"content": "Compare"');
   await page.getByRole('button', { name: 'Send' }).click();
   await expect(page.getByText('You said: Compare')).toHaveCount(2);
   await page.getByRole('button', { name: 'Python' }).click();
-  await expect(page.getByLabel('Code', { exact: true })).toContainText('from openai import OpenAI');
+  await expect(page.getByLabel('The call as code')).toContainText('from openai import OpenAI');
   await page.getByRole('button', { name: 'TypeScript' }).click();
-  await expect(page.getByLabel('Code', { exact: true })).toContainText('new OpenAI(');
+  await expect(page.getByLabel('The call as code')).toContainText('new OpenAI(');
 });
 
 test('a tool is added, called and answered', async ({ page, visit }) => {

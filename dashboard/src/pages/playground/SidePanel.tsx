@@ -38,7 +38,7 @@ export function CodePanel({ lanes, settings, draft }: { lanes: LaneChoice[]; set
           Copy
         </Button>
       </div>
-      <pre tabIndex={0} aria-label="Code" className="overflow-auto rounded-md border border-line bg-well p-3 text-small/[18px] whitespace-pre-wrap [overflow-wrap:anywhere]">
+      <pre tabIndex={0} aria-label="The call as code" className="overflow-auto rounded-md border border-line bg-well p-3 text-small/[18px] whitespace-pre-wrap [overflow-wrap:anywhere]">
         {highlight(withoutBytes(code), language).map((part, i) => (part.tone ? <span key={i} className={part.tone}>{part.text}</span> : part.text))}
       </pre>
       <p className="text-small text-ink-3">The key stays in your environment. Nothing here contains a secret.</p>
