@@ -25,8 +25,9 @@ export function ModelPicker({ label, value, choices, onChange }: PickerProps) {
       open={open}
       onOpenChange={setOpen}
       trigger={
-        <button type="button" aria-label={`${label}: ${value || "none"}`} className="inline-flex h-8 min-w-0 items-center gap-2 rounded-md border border-line-strong bg-surface pr-2 pl-1.5 font-medium hover:border-line-control phone:h-10">
+        <button type="button" className="inline-flex h-8 min-w-0 items-center gap-2 rounded-md border border-line-strong bg-surface pr-2 pl-1.5 font-medium hover:border-line-control phone:h-10">
           <Mark name={type || "–"} />
+          <span className="sr-only">{label}: </span>
           <span className="truncate">{value || "Choose a model"}</span>
           <ChevronDown aria-hidden className="size-3.5 text-ink-3" />
         </button>
