@@ -67,7 +67,7 @@ function ToolView({ tool, connection, onChange }: { tool: CliTool; connection: C
     <div className="min-w-0 bg-surface px-7 pt-5 pb-8 phone:px-4">
       <div className="max-w-[860px] space-y-5">
         <header className="flex flex-wrap items-start gap-3">
-          <div className="min-w-0 flex-1">
+          <div className="min-w-0 flex-1 phone:basis-full">
             <h2 className="text-heading font-strong">{tool.name}</h2>
             <p className="mt-0.5 text-ink-2">{tool.description}</p>
           </div>
