@@ -43,7 +43,7 @@ export async function storePayloads(gateway: Gateway): Promise<string[]> {
 /** Calls whose recorded parts are payloads: texts, models, user agent, session, tools, answers and errors. */
 async function callWithPayloads(gateway: Gateway) {
   for (const text of PAYLOADS) {
-    await gateway.chat(text, { headers: { 'user-agent': text, 'x-session-id': text } });
+    await gateway.chat(text, { headers: { 'user-agent': text, 'x-gateway-session-id': text } });
     await gateway.chat(text, { stream: true });
     await gateway.chat('Hello', { model: text });
     await gateway.call('GET', `/v1/${encodeURIComponent(text)}`, undefined, { 'user-agent': text });

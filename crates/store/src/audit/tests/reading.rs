@@ -125,7 +125,7 @@ async fn a_page_without_data_has_no_headers_and_bodies() {
             request_headers: Vec::new(),
             request_body: None,
             response_body: None,
-            ..*whole.audit.clone().unwrap()
+            ..*whole.audit.unwrap()
         };
         assert_eq!((page.entries.len(), page.entries[0].audit.as_deref()), (1, Some(&audit)));
     })
