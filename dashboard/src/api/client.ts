@@ -11,6 +11,9 @@ export const api = createClient<paths>({ baseUrl: BASE, credentials: "same-origi
 /** A schema of the OpenAPI document by name, e.g. `Schema<"KeyView">`. */
 export type Schema<Name extends keyof components["schemas"]> = components["schemas"][Name];
 
+/** The query parameters of a GET, e.g. `Query<"/admin/api/v1/auth-keys">`. */
+export type Query<Path extends keyof paths> = paths[Path] extends { get: { parameters: { query?: infer Parameters } } } ? NonNullable<Parameters> : never;
+
 /** Prefix of the admin API, for addresses that the client does not build (downloads, streams). */
 export const ADMIN = `${BASE}/admin/api/v1`;
 

@@ -9,8 +9,6 @@ export type RequestEvent = Common & { event: "request"; request_id: string; meth
 export type ConsoleEvent = RequestEvent | (Common & { [field: string]: unknown });
 
 export const KINDS = ["request", "fallback", "breaker", "budget", "config"] as const;
-/** Kinds that the API can select; others are selected here, from the same kept events. */
-const SELECTABLE = ["request", "fallback", "breaker", "config"];
 const KEPT = 500;
 
 export const isRequest = (event: ConsoleEvent): event is RequestEvent => event.event === "request";
@@ -26,10 +24,10 @@ export type Console = { events: ConsoleEvent[]; waiting: number; dropped: number
 
 /** The kept events and those that come, newest first. While `paused`, new ones are counted and kept apart. */
 export function useConsole(kind: string, paused: boolean): Console {
-  const selected = SELECTABLE.includes(kind) ? kind : "";
-  const recent = useResource(["console", selected], (signal) => api.GET("/admin/api/v1/console/recent", { params: { query: { limit: 500, ...(selected && { event: selected }) } }, signal }), { staleTime: 0 });
+  const selected = KINDS.find((each) => each === kind);
+  const recent = useResource(["console", selected ?? ""], (signal) => api.GET("/admin/api/v1/console/recent", { params: { query: { limit: 500, ...(selected && { event: selected }) } }, signal }), { staleTime: 0 });
   const [lists, setLists] = useState({ key: "", shown: [] as ConsoleEvent[], waiting: [] as ConsoleEvent[], dropped: 0, before: 0 });
-  const key = `${selected}-${recent.dataUpdatedAt}`;
+  const key = `${selected ?? ""}-${recent.dataUpdatedAt}`;
   const current = lists.key === key ? lists : { key, shown: [], waiting: [], dropped: 0, before: 0 };
   const batch = useRef<ConsoleEvent[]>([]);
   const timer = useRef(0);
@@ -54,7 +52,7 @@ export function useConsole(kind: string, paused: boolean): Console {
   const old = ((recent.data?.events ?? []) as unknown as ConsoleEvent[]).filter((event) => event.id > current.before);
   const events = [...current.shown, ...[...old].reverse()].slice(0, KEPT);
   return {
-    events: kind && !selected ? events.filter((event) => event.event === kind) : events,
+    events,
     waiting: current.waiting.length,
     dropped: current.dropped,
     state,

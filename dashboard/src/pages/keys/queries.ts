@@ -1,4 +1,4 @@
-import { api, type Schema } from "@/api/client";
+import { api, type Query, type Schema } from "@/api/client";
 import { usePagedList, useResource, type PageStart } from "@/api/query";
 import { zone } from "@/format";
 
@@ -25,7 +25,7 @@ export const endsSoon = (key: Key, now = Date.now()) => key.active && key.expiry
 /** The keys, page by page. "Ending soon" is chosen among the active ones. */
 export function useKeys({ search, state, path, scope, sort }: KeyFilters) {
   const query = {
-    sort,
+    sort: sort as Query<"/admin/api/v1/auth-keys">["sort"],
     ...(search && { search }),
     ...(path && { user_path: path }),
     ...(scope && { scope }),
@@ -43,7 +43,7 @@ export function useKey(id: string, enabled = true) {
 }
 
 export function useKeyStats(id: string, days: number) {
-  const query = { days, timezone: zone(), cache_mode: "all" };
+  const query = { days, timezone: zone(), cache_mode: "all" as const };
   return useResource(["auth-key-stats", id, query], (signal) => api.GET("/admin/api/v1/auth-keys/{id}/stats", { params: { path: { id }, query }, signal }), { keepPrevious: true });
 }
 

@@ -37,7 +37,7 @@ const COLUMNS: Column<Own["by_model"][number]>[] = [
 /** What an ordinary key may see of itself: usage, limits, budgets; and a new value for it. */
 export default function MyUsagePage() {
   const [filters, setFilters] = useFilters({ days: "30", figure: "requests" }, { days: DAYS.map((each) => each.value), figure: Object.keys(FORMATS) });
-  const query = { days: Number(filters.days), timezone: zone(), cache_mode: "all" };
+  const query = { days: Number(filters.days), timezone: zone(), cache_mode: "all" as const };
   const own = useResource(["usage-me", query], (signal) => api.GET("/admin/api/v1/usage/me", { params: { query }, signal }), { keepPrevious: true, refetchInterval: 30_000 });
   const [asking, setAsking] = useState(false);
   const [made, setMade] = useState<Schema<"CreatedKey"> | null>(null);

@@ -5,9 +5,8 @@ import { FigureStrip } from "@/components/FigureStrip";
 import { Delta } from "@/components/Figure";
 import { usePhone } from "@/components/media";
 import { clock, compact, compactParts, count, day, isoDay, money, moneyFigure, NONE } from "@/format";
-import type { Row, useSeries } from "./queries";
+import type { Metric, Row, useSeries } from "./queries";
 
-export type Metric = "cost" | "requests" | "tokens";
 const FORMATS = { cost: money, requests: count, tokens: count };
 const axis = (metric: Metric) => (value: number) => (metric === "cost" ? (value && value < 1 ? `$${Number(value.toPrecision(2))}` : `$${compact(value)}`) : compact(value));
 const TITLES = { cost: "Cost", requests: "Requests", tokens: "Tokens" };

@@ -14,8 +14,8 @@ import { Table } from "@/components/Table";
 import { Tabs } from "@/components/Tabs";
 import { count, isoDay, zoneLabel } from "@/format";
 import { RangePicker } from "../overview/RangePicker";
-import { UsageChart, type Metric } from "./Chart";
-import { csvOf, rangeOf, useBreakdown, useCalls, useKeyNames, useSeries, useUnpriced, type Group } from "./queries";
+import { UsageChart } from "./Chart";
+import { csvOf, rangeOf, useBreakdown, useCalls, useKeyNames, useSeries, useUnpriced, type Group, type Metric } from "./queries";
 import { CALL_COLUMNS, groupColumns, UNPRICED_COLUMNS, valueOf } from "./tables";
 
 const DAYS = [{ value: "1", label: "1 d" }, { value: "7", label: "7 d" }, { value: "30", label: "30 d" }, { value: "90", label: "90 d" }] as const;
@@ -31,7 +31,7 @@ export default function UsagePage() {
   const grouped = !["unpriced", "calls"].includes(filters.by);
   const by = (grouped ? filters.by : "model") as Group;
   const breakdown = useBreakdown(filters, by, grouped);
-  const series = useSeries(filters, by, filters.metric, grouped);
+  const series = useSeries(filters, by, filters.metric as Metric, grouped);
   const unpriced = useUnpriced(filters, filters.by === "unpriced");
   const calls = useCalls(filters, filters.search, filters.by === "calls");
   const rows = breakdown.data?.entries ?? [];

@@ -1,4 +1,4 @@
-import { api, ADMIN, type Schema } from "@/api/client";
+import { api, ADMIN, type Query, type Schema } from "@/api/client";
 import { usePagedList, useResource } from "@/api/query";
 import { daysBetween, shiftDay } from "@/components/charts/days";
 import { isoDay, zone } from "@/format";
@@ -8,7 +8,9 @@ export type Row = Schema<"BreakdownRow"> & { auth_key_name?: string | null };
 export type Call = Schema<"EntryView">;
 export type UsageFilters = { days: string; start: string; end: string; path: string; model: string; provider: string; key: string };
 
-const SERIES_OF: Record<Group, string> = { model: "model", provider: "provider_name", user_path: "user_path", auth_key: "auth_key_id" };
+type SeriesQuery = Query<"/admin/api/v1/usage/timeseries">;
+export type Metric = "cost" | "requests" | "tokens";
+const SERIES_OF = { model: "model", provider: "provider_name", user_path: "user_path", auth_key: "auth_key_id" } as const satisfies Record<Group, SeriesQuery["group_by"]>;
 
 /** First and last day of the range in the chosen zone. */
 export function rangeOf({ days, start, end }: UsageFilters) {
@@ -18,7 +20,7 @@ export function rangeOf({ days, start, end }: UsageFilters) {
 
 function queryOf(filters: UsageFilters) {
   const { first, last } = rangeOf(filters);
-  return { start_date: first, end_date: last, timezone: zone(), cache_mode: "all", ...(filters.path && { user_path: filters.path }), ...(filters.model && { model: filters.model }), ...(filters.provider && { provider: filters.provider }), ...(filters.key && { auth_key_id: filters.key }) };
+  return { start_date: first, end_date: last, timezone: zone(), cache_mode: "all" as const, ...(filters.path && { user_path: filters.path }), ...(filters.model && { model: filters.model }), ...(filters.provider && { provider: filters.provider }), ...(filters.key && { auth_key_id: filters.key }) };
 }
 
 /** Sums by group, the most used first. */
@@ -28,12 +30,12 @@ export function useBreakdown(filters: UsageFilters, by: Group, enabled: boolean)
 }
 
 /** The metric over time of the range and the one before it, in one request. */
-export function useSeries(filters: UsageFilters, by: Group, metric: string, enabled: boolean) {
+export function useSeries(filters: UsageFilters, by: Group, metric: Metric, enabled: boolean) {
   const { first, last } = rangeOf(filters);
   const length = daysBetween(first, last);
   const compared = length <= 180;
   const hourly = length === 1;
-  const query = { ...queryOf(filters), start_date: compared ? shiftDay(first, -length) : first, metric, group_by: SERIES_OF[by], interval: hourly ? "hourly" : "daily", top: 5 };
+  const query: SeriesQuery = { ...queryOf(filters), start_date: compared ? shiftDay(first, -length) : first, metric, group_by: SERIES_OF[by], interval: hourly ? "hourly" : "daily", top: 5 };
   const series = useResource(["usage-series", query], (signal) => api.GET("/admin/api/v1/usage/timeseries", { params: { query }, signal }), { enabled, keepPrevious: true });
   return { ...series, compared, hourly, first };
 }
