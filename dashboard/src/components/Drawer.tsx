@@ -38,7 +38,7 @@ export function Drawer({ title, onClose, sub, actions, footer, steps, inspector,
         </header>
         {steps}
         <div className="min-h-0 flex-1 overflow-y-auto p-5 pt-4 pb-6 phone:p-4">{children}</div>
-        {footer && <footer className="flex flex-none items-center gap-2 border-t border-line px-5 py-3">{footer}</footer>}
+        {footer && <footer className="flex flex-none flex-wrap items-center gap-2 border-t border-line px-5 py-3">{footer}</footer>}
       </div>
     </Layer>
   );

@@ -1,10 +1,7 @@
 import { FolderTree } from "lucide-react";
 import { useState } from "react";
-import { Button } from "@/components/Button";
-import { CopyAs } from "@/components/CopyAs";
-import { DiffView } from "@/components/DiffView";
-import { Drawer } from "@/components/Drawer";
-import { Field, Form, Pair } from "@/components/Field";
+import { EditDrawer } from "@/components/EditDrawer";
+import { Field, Pair } from "@/components/Field";
 import { Input, NumberInput } from "@/components/Input";
 import { Note } from "@/components/Note";
 import { Select } from "@/components/Select";
@@ -25,60 +22,48 @@ function problems(draft: BudgetDraft, taken: boolean) {
 export function BudgetEditor({ stored, all, onClose }: { stored?: Budget; all: Budget[]; onClose: () => void }) {
   const [draft, setDraft] = useState(stored ? draftOf(stored) : EMPTY);
   const [tried, setTried] = useState(false);
-  const [review, setReview] = useState(false);
   const [refused, setRefused] = useState<Record<string, string>>({});
   const taken = !stored && all.some((each) => each.user_path === draft.user_path && draftOf(each).period === draft.period && !each.parent);
   const found = problems(draft, taken);
+  const errors = { ...(tried || taken ? found : {}), ...refused };
   const save = useSaveBudget(stored, onClose, (param, message) => {
-    setReview(false);
     setRefused({ [param]: message });
     return param in draft;
   });
-  const changed = !stored || JSON.stringify(bodyOf(draft)) !== JSON.stringify(bodyOf(draftOf(stored)));
-  const submit = () => {
+  const check = () => {
     setTried(true);
-    if (Object.keys(found).length || !changed || save.busy) return;
-    if (stored && !review) setReview(true);
-    else save.mutate({ input: draft, etag: stored?.etag });
+    return Object.keys(found).length === 0;
   };
   const set = (change: Partial<BudgetDraft>) => {
     setRefused({});
     setDraft({ ...draft, ...change });
   };
-  const label = !stored ? "Create budget" : review ? "Save changes" : "Save";
+  const body = bodyOf(draft);
   return (
-    <Drawer
-      title={review ? "Review the changes" : stored ? `Edit the ${stored.period_label} budget of ${stored.user_path}` : "Create a budget"}
+    <EditDrawer
+      title={stored ? `Edit the ${stored.period_label} budget of ${stored.user_path}` : "Create a budget"}
       onClose={onClose}
-      footer={
-        <>
-          {!review && <CopyAs call={{ method: "PUT", path: pathOf(draft), body: bodyOf(draft) }} yaml={{ user_path: draft.user_path, period: draft.period, ...bodyOf(draft) }} />}
-          <span className="ml-auto flex gap-2">
-            <Button onClick={review ? () => setReview(false) : onClose}>{review ? "Back" : "Cancel"}</Button>
-            <Button look="primary" busy={save.busy} disabled={!changed} onClick={submit}>
-              {label}
-            </Button>
-          </span>
-        </>
-      }
+      before={stored ? bodyOf(draftOf(stored)) : null}
+      after={body}
+      call={{ method: "PUT", path: pathOf(draft), body }}
+      yaml={{ user_path: draft.user_path, period: draft.period, ...body }}
+      create="Create budget"
+      check={check}
+      busy={save.busy}
+      onSave={() => save.mutate({ input: draft, etag: stored?.etag })}
+      errors={errors}
     >
-      {review && stored ? (
-        <DiffView before={bodyOf(draftOf(stored))} after={bodyOf(draft)} context={9} />
-      ) : (
-        <>
-          {stored?.source === "config" && <Note className="mb-4">This budget is in the configuration file. What is saved here overrides it.</Note>}
-          {stored?.parent && <Note className="mb-4">This budget comes from the child amount of {stored.parent}. What is saved here is its own.</Note>}
-          <Fields draft={draft} set={set} errors={{ ...(tried || taken ? found : {}), ...refused }} fixed={Boolean(stored)} onSubmit={submit} />
-        </>
-      )}
-    </Drawer>
+      {stored?.source === "config" && <Note>This budget is in the configuration file. What is saved here overrides it.</Note>}
+      {stored?.parent && <Note>This budget comes from the child amount of {stored.parent}. What is saved here is its own.</Note>}
+      <Fields draft={draft} set={set} errors={errors} fixed={Boolean(stored)} />
+    </EditDrawer>
   );
 }
 
-function Fields({ draft, set, errors, fixed, onSubmit }: { draft: BudgetDraft; set: (change: Partial<BudgetDraft>) => void; errors: Record<string, string>; fixed: boolean; onSubmit: () => void }) {
+function Fields({ draft, set, errors, fixed }: { draft: BudgetDraft; set: (change: Partial<BudgetDraft>) => void; errors: Record<string, string>; fixed: boolean }) {
   const own = !PERIODS.includes(draft.period);
   return (
-    <Form onSubmit={onSubmit}>
+    <>
       <Field label="Path" hint="Calls of this path and of those below count." error={errors.user_path}>
         <Input icon={FolderTree} autoFocus={!fixed} disabled={fixed} spellCheck={false} value={draft.user_path} onChange={(event) => set({ user_path: event.target.value })} />
       </Field>
@@ -114,6 +99,6 @@ function Fields({ draft, set, errors, fixed, onSubmit }: { draft: BudgetDraft; s
       <Checkbox checked={draft.per_run} onChange={(per_run) => set({ per_run })} sub={<>The amount holds for each run that <code>X-Run-Id</code> names.</>}>
         For each agent run by itself
       </Checkbox>
-    </Form>
+    </>
   );
 }

@@ -1,10 +1,8 @@
 import { useState } from "react";
-import { Button } from "@/components/Button";
-import { CopyAs } from "@/components/CopyAs";
-import { DiffView } from "@/components/DiffView";
 import { Drawer } from "@/components/Drawer";
+import { EditDrawer } from "@/components/EditDrawer";
 import { ErrorNote } from "@/components/EmptyState";
-import { Field, Form, FormSection, Pair } from "@/components/Field";
+import { Field, FormSection, Pair } from "@/components/Field";
 import { Input, NumberInput } from "@/components/Input";
 import { ListInput } from "@/components/ListInput";
 import { Select } from "@/components/Select";
@@ -30,10 +28,8 @@ export function BudgetSettings({ onClose, writable }: { onClose: () => void; wri
 function SettingsForm({ stored, etag, onClose, writable }: { stored: Settings; etag: string | null; onClose: () => void; writable: boolean }) {
   const before = fieldsOf(stored);
   const [draft, setDraft] = useState(before);
-  const [review, setReview] = useState(false);
   const [refused, setRefused] = useState<Record<string, string>>({});
   const save = useSaveSettings(before as Settings, onClose, (param, message) => {
-    setReview(false);
     setRefused({ [param.replace(/[.[].*/, "")]: message });
     return true;
   });
@@ -41,8 +37,6 @@ function SettingsForm({ stored, etag, onClose, writable }: { stored: Settings; e
     setRefused({});
     setDraft({ ...draft, ...change });
   };
-  const changed = JSON.stringify(draft) !== JSON.stringify(before);
-  const submit = () => writable && changed && (review ? save.mutate({ input: draft, etag }) : setReview(true));
   const clockField = (name: "daily" | "weekly" | "monthly", label: string) => (
     <Field label={label} error={refused[`${name}_reset_hour`] ?? refused[`${name}_reset_minute`]}>
       <Input
@@ -56,50 +50,40 @@ function SettingsForm({ stored, etag, onClose, writable }: { stored: Settings; e
     </Field>
   );
   return (
-    <Drawer
-      title={review ? "Review the changes" : "Settings of budgets"}
+    <EditDrawer
+      title="Settings of budgets"
       onClose={onClose}
-      footer={
-        <>
-          {!review && <CopyAs call={{ method: "PUT", path: "/admin/api/v1/budgets/settings", body: draft }} yaml={draft} />}
-          <span className="ml-auto flex gap-2">
-            <Button onClick={review ? () => setReview(false) : onClose}>{review ? "Back" : "Cancel"}</Button>
-            <Button look="primary" busy={save.busy} disabled={!changed || !writable} onClick={submit}>
-              {review ? "Save changes" : "Save"}
-            </Button>
-          </span>
-        </>
-      }
+      before={before}
+      after={draft}
+      call={{ method: "PUT", path: "/admin/api/v1/budgets/settings", body: draft }}
+      busy={save.busy}
+      readOnly={!writable}
+      onSave={() => save.mutate({ input: draft, etag })}
+      errors={refused}
     >
-      {review ? (
-        <DiffView before={before} after={draft} />
-      ) : (
-        <Form onSubmit={submit}>
-          <h3 className="font-strong">
-            Start of periods <small className="ml-1 text-small font-regular text-ink-3">times in UTC</small>
-          </h3>
-          {clockField("daily", "Day begins at")}
-          <Pair>
-            <Field label="Week begins on" error={refused.weekly_reset_weekday}>
-              <Select value={String(draft.weekly_reset_weekday)} onChange={(value) => set({ weekly_reset_weekday: Number(value) })} options={WEEKDAYS} />
-            </Field>
-            {clockField("weekly", "Week begins at")}
-          </Pair>
-          <Pair>
-            <Field label="Month begins on day" hint="The last day in shorter months." error={refused.monthly_reset_day}>
-              <NumberInput value={draft.monthly_reset_day} onChange={(value) => set({ monthly_reset_day: value ?? 1 })} />
-            </Field>
-            {clockField("monthly", "Month begins at")}
-          </Pair>
-          <FormSection title="Webhook" sub="sent once per period and threshold, signed with HMAC-SHA256" />
-          <Field label="Thresholds" hint="Percent of the amount." error={refused.thresholds}>
-            <ListInput values={draft.thresholds.map((value) => `${Number((value * 100).toFixed(4))}%`)} onChange={(values) => set({ thresholds: values.map((value) => Number.parseFloat(value) / 100).filter((value) => value > 0) })} placeholder="80%" />
-          </Field>
-          <Field label="Address" aside="optional" error={refused.webhook_url} hint={stored.webhook_secret_set ? `Signed with the secret that ends in ${stored.webhook_secret_last4 ?? "…"}.` : "A secret is made when an address is saved."}>
-            <Input type="url" value={draft.webhook_url ?? ""} placeholder="https://" onChange={(event) => set({ webhook_url: event.target.value || null })} />
-          </Field>
-        </Form>
-      )}
-    </Drawer>
+      <h3 className="font-strong">
+        Start of periods <small className="ml-1 text-small font-regular text-ink-3">times in UTC</small>
+      </h3>
+      {clockField("daily", "Day begins at")}
+      <Pair>
+        <Field label="Week begins on" error={refused.weekly_reset_weekday}>
+          <Select value={String(draft.weekly_reset_weekday)} onChange={(value) => set({ weekly_reset_weekday: Number(value) })} options={WEEKDAYS} />
+        </Field>
+        {clockField("weekly", "Week begins at")}
+      </Pair>
+      <Pair>
+        <Field label="Month begins on day" hint="The last day in shorter months." error={refused.monthly_reset_day}>
+          <NumberInput value={draft.monthly_reset_day} onChange={(value) => set({ monthly_reset_day: value ?? 1 })} />
+        </Field>
+        {clockField("monthly", "Month begins at")}
+      </Pair>
+      <FormSection title="Webhook" sub="sent once per period and threshold, signed with HMAC-SHA256" />
+      <Field label="Thresholds" hint="Percent of the amount." error={refused.thresholds}>
+        <ListInput values={draft.thresholds.map((value) => `${Number((value * 100).toFixed(4))}%`)} onChange={(values) => set({ thresholds: values.map((value) => Number.parseFloat(value) / 100).filter((value) => value > 0) })} placeholder="80%" />
+      </Field>
+      <Field label="Address" aside="optional" error={refused.webhook_url} hint={stored.webhook_secret_set ? `Signed with the secret that ends in ${stored.webhook_secret_last4 ?? "…"}.` : "A secret is made when an address is saved."}>
+        <Input type="url" value={draft.webhook_url ?? ""} placeholder="https://" onChange={(event) => set({ webhook_url: event.target.value || null })} />
+      </Field>
+    </EditDrawer>
   );
 }

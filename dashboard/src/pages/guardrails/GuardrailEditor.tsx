@@ -1,9 +1,9 @@
 import { useState } from "react";
-import { unwrap } from "@/api/client";
+import { ADMIN, unwrap } from "@/api/client";
 import type { ApiError } from "@/api/errors";
 import { useSave } from "@/api/save";
 import { Drawer } from "@/components/Drawer";
-import { FormDrawer, fieldError } from "@/components/FormDrawer";
+import { EditDrawer, fieldError } from "@/components/EditDrawer";
 import { ErrorNote } from "@/components/EmptyState";
 import { Field, FormSection, Pair } from "@/components/Field";
 import { Input } from "@/components/Input";
@@ -62,13 +62,13 @@ function EditorForm({ types, stored, etag, taken, reload, onClose, onSaved }: Fo
       return true;
     },
   });
+  const check = () => {
+    const wrong = stored ? undefined : !name.trim() ? "A guardrail needs a name." : name.includes("/") ? "A name has no slash." : taken.includes(name) ? "There is a guardrail with this name." : undefined;
+    setNameWrong(wrong);
+    return !wrong;
+  };
   const submit = () => {
     setFailed(null);
-    if (!stored) {
-      const wrong = !name.trim() ? "A guardrail needs a name." : name.includes("/") ? "A name has no slash." : taken.includes(name) ? "There is a guardrail with this name." : undefined;
-      setNameWrong(wrong);
-      if (wrong) return;
-    }
     save.mutate({ input: draft, etag });
   };
   const chooseType = (next: GuardrailBody["type"]) => {
@@ -78,7 +78,21 @@ function EditorForm({ types, stored, etag, taken, reload, onClose, onSaved }: Fo
   };
 
   return (
-    <FormDrawer title={stored ? stored.name : "Create guardrail"} sub={kindOf(draft.type).label} before={before} after={draft} create="Create guardrail" onSave={submit} onClose={onClose} busy={save.busy} failed={failed} fields={["name", "description", "user_path", ...configParams(schema, failed)]}>
+    <EditDrawer
+      title={stored ? stored.name : "Create guardrail"}
+      sub={kindOf(draft.type).label}
+      before={before}
+      after={draft}
+      call={{ method: "PUT", path: `${ADMIN}/guardrails/${encodeURIComponent(name)}`, body: draft }}
+      yaml={{ name, ...draft }}
+      create="Create guardrail"
+      check={check}
+      onSave={submit}
+      onClose={onClose}
+      busy={save.busy}
+      failed={failed}
+      fields={["name", "description", "user_path", ...configParams(schema, failed)]}
+    >
       {!stored && (
         <Field label="Name" error={nameWrong ?? fieldError(failed, "name")} hint="Workflows refer to it by this name.">
           <Input autoFocus value={name} onChange={(event) => setName(event.target.value)} placeholder="no-secrets" />
@@ -111,6 +125,6 @@ function EditorForm({ types, stored, etag, taken, reload, onClose, onSaved }: Fo
       <Field label="Path" aside="optional" hint="Workflows of this path and below may use it." error={fieldError(failed, "user_path")}>
         <Input mono placeholder="/" value={draft.user_path ?? ""} onChange={(event) => set({ user_path: event.target.value || null })} />
       </Field>
-    </FormDrawer>
+    </EditDrawer>
   );
 }

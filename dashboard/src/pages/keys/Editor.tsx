@@ -1,9 +1,7 @@
 import { useState } from "react";
 import { useSession } from "@/app/session";
-import { Button } from "@/components/Button";
-import { CopyAs } from "@/components/CopyAs";
-import { DiffView } from "@/components/DiffView";
 import { Drawer } from "@/components/Drawer";
+import { EditDrawer } from "@/components/EditDrawer";
 import { ErrorNote } from "@/components/EmptyState";
 import { Note } from "@/components/Note";
 import { SkeletonRows } from "@/components/Skeleton";
@@ -38,25 +36,22 @@ function useForm(initial: Draft) {
 export function CreateKey({ path, onClose, onCreated }: { path: string; onClose: () => void; onCreated: (key: NewKey) => void }) {
   const { draft, check, onError, form } = useForm({ ...EMPTY, user_path: path || "/" });
   const create = useCreateKey(onCreated, onError);
-  const submit = () => check() && !create.busy && create.mutate({ input: draft });
+  const body = newBody(draft);
   return (
-    <Drawer
+    <EditDrawer
       title="Create a key"
       onClose={onClose}
-      footer={
-        <>
-          <CopyAs call={{ method: "POST", path: "/admin/api/v1/auth-keys", body: newBody(draft) }} yaml={newBody(draft)} />
-          <span className="ml-auto flex gap-2">
-            <Button onClick={onClose}>Cancel</Button>
-            <Button look="primary" busy={create.busy} onClick={submit}>
-              Create key
-            </Button>
-          </span>
-        </>
-      }
+      before={null}
+      after={body}
+      call={{ method: "POST", path: "/admin/api/v1/auth-keys", body }}
+      create="Create key"
+      check={check}
+      busy={create.busy}
+      onSave={() => create.mutate({ input: draft })}
+      errors={form.errors}
     >
-      <KeyForm id="new-key" onSubmit={submit} {...form} />
-    </Drawer>
+      <KeyForm {...form} />
+    </EditDrawer>
   );
 }
 
@@ -73,40 +68,23 @@ export function EditKey({ id, onClose }: { id: string; onClose: () => void }) {
 
 function EditForm({ stored, etag, onClose }: { stored: Key; etag: string | null; onClose: () => void }) {
   const { draft, check, onError, form } = useForm(draftOf(stored));
-  const [review, setReview] = useState(false);
-  const edit = useEditKey(stored, onClose, (param, message) => {
-    setReview(false);
-    return onError(param, message);
-  });
-  const changed = JSON.stringify(bodyOf(draft)) !== JSON.stringify(bodyOf(draftOf(stored)));
-  const submit = () => (review ? !edit.busy && edit.mutate({ input: draft, etag }) : check() && changed && setReview(true));
+  const edit = useEditKey(stored, onClose, onError);
+  const body = bodyOf(draft);
   return (
-    <Drawer
-      title={review ? "Review the changes" : `Edit ${stored.name}`}
+    <EditDrawer
+      title={`Edit ${stored.name}`}
       onClose={onClose}
-      footer={
-        <>
-          {!review && <CopyAs call={{ method: "PUT", path: `/admin/api/v1/auth-keys/${stored.id}`, body: bodyOf(draft) }} yaml={bodyOf(draft)} />}
-          <span className="ml-auto flex gap-2">
-            <Button onClick={review ? () => setReview(false) : onClose}>{review ? "Back" : "Cancel"}</Button>
-            <Button look="primary" busy={edit.busy} disabled={!changed} onClick={submit}>
-              {review ? "Save changes" : "Save"}
-            </Button>
-          </span>
-        </>
-      }
+      before={bodyOf(draftOf(stored))}
+      after={body}
+      call={{ method: "PUT", path: `/admin/api/v1/auth-keys/${stored.id}`, body }}
+      check={check}
+      busy={edit.busy}
+      onSave={() => edit.mutate({ input: draft, etag })}
+      errors={form.errors}
+      effect="Calls with this key follow the new rules as soon as they are saved."
     >
-      {review ? (
-        <div className="space-y-3">
-          <p className="text-ink-2">Calls with this key follow the new rules as soon as they are saved.</p>
-          <DiffView before={bodyOf(draftOf(stored))} after={bodyOf(draft)} />
-        </div>
-      ) : (
-        <>
-          {stored.source === "file" && <Note className="mb-4">This key is in the configuration file. What is saved here overrides it.</Note>}
-          <KeyForm id="edit-key" onSubmit={submit} {...form} />
-        </>
-      )}
-    </Drawer>
+      {stored.source === "file" && <Note>This key is in the configuration file. What is saved here overrides it.</Note>}
+      <KeyForm {...form} />
+    </EditDrawer>
   );
 }

@@ -1,6 +1,6 @@
 import { FolderTree, KeyRound } from "lucide-react";
 import { useState } from "react";
-import { Field, Form, FormSection, Pair } from "@/components/Field";
+import { Field, FormSection, Pair } from "@/components/Field";
 import { Input, NumberInput } from "@/components/Input";
 import { ListInput } from "@/components/ListInput";
 import { Note } from "@/components/Note";
@@ -19,16 +19,16 @@ const KINDS: { value: string; label: string; scopes: string[] }[] = [
 const same = (a: string[], b: string[]) => a.length === b.length && a.every((each) => b.includes(each));
 const later = (days: number) => new Date(Math.floor(Date.now() / 60_000) * 60_000 + days * 86_400_000).toISOString();
 
-type FormProps = { id: string; draft: Draft; onChange: (draft: Draft) => void; errors: Record<string, string>; onSubmit: () => void; budgets: boolean };
+type FormProps = { draft: Draft; onChange: (draft: Draft) => void; errors: Record<string, string>; budgets: boolean };
 
 /** The fields of a key, for a new one and for an edit. */
-export function KeyForm({ id, draft, onChange, errors, onSubmit, budgets }: FormProps) {
+export function KeyForm({ draft, onChange, errors, budgets }: FormProps) {
   const set = (change: Partial<Draft>) => onChange({ ...draft, ...change });
   const list = (name: "allowed_models" | "denied_models" | "allowed_providers") => ({ values: draft[name] ?? [], onChange: (values: string[]) => set({ [name]: values.length ? values : null }) });
   const holding = useBudgetsOf(draft.user_path, budgets)[0];
   const nothing = draft.allowed_models?.length === 0;
   return (
-    <Form id={id} onSubmit={onSubmit}>
+    <>
       <Field label="Name" hint="For people. It may repeat; the id does not." error={errors.name}>
         <Input autoFocus autoComplete="off" value={draft.name} onChange={(event) => set({ name: event.target.value })} />
       </Field>
@@ -75,7 +75,7 @@ export function KeyForm({ id, draft, onChange, errors, onSubmit, budgets }: Form
       <Note kind="accent" icon={KeyRound}>
         <b className="font-strong">In words.</b> <span className="text-ink-2">{inWords(draft)}</span>
       </Note>
-    </Form>
+    </>
   );
 }
 

@@ -4,10 +4,8 @@ import { useState } from "react";
 import { ADMIN, unwrap } from "@/api/client";
 import type { ApiError } from "@/api/errors";
 import { useSave } from "@/api/save";
-import { Button } from "@/components/Button";
-import { CopyAs } from "@/components/CopyAs";
 import { ConfirmDialog } from "@/components/Dialog";
-import { FormDrawer, fieldError } from "@/components/FormDrawer";
+import { EditDrawer, fieldError } from "@/components/EditDrawer";
 import { ErrorNote } from "@/components/EmptyState";
 import { Field } from "@/components/Field";
 import { Input } from "@/components/Input";
@@ -59,7 +57,7 @@ export function RoleEditor({ role, writable, onClose }: { role: Role | null; wri
     );
   const readOnly = !writable || role?.system === true;
   return (
-    <FormDrawer
+    <EditDrawer
       title={role ? role.name : "Create role"}
       before={before}
       after={draft}
@@ -73,14 +71,9 @@ export function RoleEditor({ role, writable, onClose }: { role: Role | null; wri
       failed={failed}
       fields={["name", "description"]}
       readOnly={readOnly}
-      actions={role && <CopyAs call={{ method: "PUT", path: `${ADMIN}/identity/roles/${encodeURIComponent(role.name)}`, body: draft }} yaml={{ name: role.name, ...draft }} />}
-      aside={
-        role && (
-          <Button look="danger" onClick={() => setDeleting(true)}>
-            Delete role
-          </Button>
-        )
-      }
+      call={role ? { method: "PUT", path: `${ADMIN}/identity/roles/${encodeURIComponent(role.name)}`, body: draft } : { method: "POST", path: `${ADMIN}/identity/roles`, body: { name, ...draft } }}
+      yaml={{ name, ...draft }}
+      remove={role ? { label: "Delete role", run: () => setDeleting(true) } : undefined}
     >
       {role?.system && <Note icon={Lock}>This role is built in and cannot be changed. Create a role of your own for other rights.</Note>}
       {!role && (
@@ -99,6 +92,6 @@ export function RoleEditor({ role, writable, onClose }: { role: Role | null; wri
         {words.data ? <PermissionTable resources={words.data.resources} rules={rules} onChange={setRules} readOnly={readOnly} /> : words.error ? <ErrorNote error={words.error} onRetry={() => void words.refetch()} /> : <SkeletonRows rows={8} columns={3} />}
         {!readOnly && <p className="mt-1.5 text-small text-ink-3">A click goes from not set to allow, to deny, and back. Deny wins.</p>}
       </div>
-    </FormDrawer>
+    </EditDrawer>
   );
 }

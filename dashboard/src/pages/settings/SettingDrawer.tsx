@@ -6,8 +6,7 @@ import type { ApiError } from "@/api/errors";
 import { useSave } from "@/api/save";
 import { useSession } from "@/app/session";
 import { Button } from "@/components/Button";
-import { CopyAs } from "@/components/CopyAs";
-import { FormDrawer, fieldError } from "@/components/FormDrawer";
+import { EditDrawer, fieldError } from "@/components/EditDrawer";
 import { Field } from "@/components/Field";
 import { Input } from "@/components/Input";
 import { Note } from "@/components/Note";
@@ -51,7 +50,7 @@ export function SettingDrawer({ setting, onClose }: { setting: Setting; onClose:
   };
   const document = (text: string) => ({ [setting.name]: setting.secret ? (text === "" ? "not changed" : "a new value") : text });
   return (
-    <FormDrawer
+    <EditDrawer
       title={<code className="text-body">{setting.name}</code>}
       before={document(stored)}
       after={document(value)}
@@ -68,7 +67,8 @@ export function SettingDrawer({ setting, onClose }: { setting: Setting; onClose:
           </Button>
         )
       }
-      actions={<CopyAs call={{ method: "PATCH", path: `${ADMIN}/settings`, body: { [setting.name]: setting.secret ? "…" : value } }} yaml={nested(setting.name, setting.secret ? `\${${setting.env}}` : value)} label="Copy as…" />}
+      call={{ method: "PATCH", path: `${ADMIN}/settings`, body: { [setting.name]: setting.secret ? "…" : value } }}
+      yaml={nested(setting.name, setting.secret ? `\${${setting.env}}` : value)}
     >
       <p className="text-ink-2">{setting.description}</p>
       {setting.locked && (
@@ -96,7 +96,7 @@ export function SettingDrawer({ setting, onClose }: { setting: Setting; onClose:
           { label: "History", value: <Link to="/changes" search={{ kind: "settings" } as never} className="link">changes of settings</Link> },
         ]}
       />
-    </FormDrawer>
+    </EditDrawer>
   );
 }
 

@@ -5,10 +5,9 @@ import { ADMIN, unwrap } from "@/api/client";
 import type { ApiError } from "@/api/errors";
 import { useSave } from "@/api/save";
 import { Button } from "@/components/Button";
-import { CopyAs } from "@/components/CopyAs";
 import { ConfirmDialog } from "@/components/Dialog";
 import { Drawer } from "@/components/Drawer";
-import { FormDrawer, fieldError } from "@/components/FormDrawer";
+import { EditDrawer, fieldError } from "@/components/EditDrawer";
 import { ErrorNote } from "@/components/EmptyState";
 import { Field } from "@/components/Field";
 import { Input } from "@/components/Input";
@@ -74,7 +73,7 @@ function TenantForm({ stored, etag, writable, reload, onClose, onSuspend }: Form
       />
     );
   return (
-    <FormDrawer
+    <EditDrawer
       title={stored ? stored.name || stored.slug : "Create tenant"}
       before={stored ? { name: stored.name, metadata: stored.metadata } : null}
       after={{ name, metadata }}
@@ -88,24 +87,20 @@ function TenantForm({ stored, etag, writable, reload, onClose, onSuspend }: Form
       failed={failed}
       fields={["slug", "name"]}
       readOnly={!writable}
-      actions={stored && <CopyAs call={{ method: "PUT", path: `${ADMIN}/tenants/${stored.id}`, body: { name, metadata } }} yaml={{ slug: stored.slug, name, metadata }} />}
+      call={stored ? { method: "PUT", path: `${ADMIN}/tenants/${stored.id}`, body: { name, metadata } } : { method: "POST", path: `${ADMIN}/tenants`, body: { slug, name, metadata } }}
+      yaml={{ slug, name, metadata }}
+      remove={stored ? { label: "Delete tenant", run: () => setDeleting(true) } : undefined}
       aside={
-        stored && (
-          <>
-            <Button look="danger" onClick={() => setDeleting(true)}>
-              Delete tenant
-            </Button>
-            {stored.status === "active" ? (
-              <Button look="quiet" icon={CirclePause} onClick={() => onSuspend(stored)}>
-                Suspend
-              </Button>
-            ) : (
-              <Button look="quiet" icon={CirclePlay} busy={resume.busy} onClick={() => resume.mutate({ input: stored })}>
-                Activate
-              </Button>
-            )}
-          </>
-        )
+        stored &&
+        (stored.status === "active" ? (
+          <Button look="quiet" icon={CirclePause} onClick={() => onSuspend(stored)}>
+            Suspend
+          </Button>
+        ) : (
+          <Button look="quiet" icon={CirclePlay} busy={resume.busy} onClick={() => resume.mutate({ input: stored })}>
+            Activate
+          </Button>
+        ))
       }
     >
       {stored?.status === "suspended" && <Note kind="warn">This tenant is suspended: calls with its keys are refused with 403.</Note>}
@@ -130,6 +125,6 @@ function TenantForm({ stored, etag, writable, reload, onClose, onSuspend }: Form
           ]}
         />
       )}
-    </FormDrawer>
+    </EditDrawer>
   );
 }

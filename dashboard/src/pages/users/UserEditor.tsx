@@ -3,12 +3,10 @@ import { useState } from "react";
 import { ADMIN, unwrap } from "@/api/client";
 import type { ApiError } from "@/api/errors";
 import { useSave } from "@/api/save";
-import { Button } from "@/components/Button";
 import { ChoiceTags } from "@/components/ChoiceTags";
-import { CopyAs } from "@/components/CopyAs";
 import { ConfirmDialog } from "@/components/Dialog";
 import { Drawer } from "@/components/Drawer";
-import { FormDrawer, fieldError } from "@/components/FormDrawer";
+import { EditDrawer, fieldError } from "@/components/EditDrawer";
 import { ErrorNote } from "@/components/EmptyState";
 import { Field, Pair } from "@/components/Field";
 import { Input } from "@/components/Input";
@@ -85,7 +83,7 @@ function UserForm({ stored, etag, roles, writable, reload, onClose }: FormProps)
     );
   const masked = password ? { password: "a new password" } : {};
   return (
-    <FormDrawer
+    <EditDrawer
       title={stored ? stored.name || stored.email : "Create user"}
       sub={stored?.name ? stored.email : undefined}
       before={before}
@@ -97,14 +95,9 @@ function UserForm({ stored, etag, roles, writable, reload, onClose }: FormProps)
       failed={failed}
       fields={["email", "name", "password", "roles", "user_path", "tenant_id"]}
       readOnly={!writable}
-      actions={stored && <CopyAs call={{ method: "PUT", path: `${ADMIN}/identity/users/${stored.id}`, body: draft }} yaml={draft} />}
-      aside={
-        stored && (
-          <Button look="danger" onClick={() => setDeleting(true)}>
-            Delete user
-          </Button>
-        )
-      }
+      call={stored ? { method: "PUT", path: `${ADMIN}/identity/users/${stored.id}`, body: draft } : { method: "POST", path: `${ADMIN}/identity/users`, body: draft }}
+      yaml={draft}
+      remove={stored ? { label: "Delete user", run: () => setDeleting(true) } : undefined}
     >
       <Field label="Email" error={fieldError(failed, "email")}>
         <Input type="email" autoFocus={!stored} autoComplete="off" value={draft.email} onChange={(event) => set({ email: event.target.value })} />
@@ -139,6 +132,6 @@ function UserForm({ stored, etag, roles, writable, reload, onClose }: FormProps)
           ]}
         />
       )}
-    </FormDrawer>
+    </EditDrawer>
   );
 }

@@ -1,8 +1,8 @@
 import { useState } from "react";
-import { unwrap } from "@/api/client";
+import { ADMIN, unwrap } from "@/api/client";
 import type { ApiError } from "@/api/errors";
 import { useSave } from "@/api/save";
-import { FormDrawer, fieldError } from "@/components/FormDrawer";
+import { EditDrawer, fieldError } from "@/components/EditDrawer";
 import { Field, FormSection, Pair } from "@/components/Field";
 import { Input, NumberInput } from "@/components/Input";
 import { Select } from "@/components/Select";
@@ -53,20 +53,26 @@ export function WorkflowEditor({ from, onClose, onSaved }: { from: Version | nul
       return true;
     },
   });
-  const submit = () => {
-    setFailed(null);
+  const check = () => {
     const wrong = draft.name.trim() ? undefined : "A workflow needs a name.";
     setNameWrong(wrong);
-    if (!wrong) save.mutate({ input: tidy(draft) });
+    return !wrong;
+  };
+  const submit = () => {
+    setFailed(null);
+    save.mutate({ input: tidy(draft) });
   };
 
   return (
-    <FormDrawer
+    <EditDrawer
       title={from ? "New version" : "Create workflow"}
       sub={from ? `${scopeWords(from.scope)}, from version ${from.version}` : undefined}
       before={from ? comparable(tidy(start)) : null}
       after={comparable(tidy(draft))}
+      call={{ method: "POST", path: `${ADMIN}/workflows`, body: tidy(draft) }}
       create="Create workflow"
+      check={check}
+      effect="Saving makes the next version and puts it in force."
       onSave={submit}
       onClose={onClose}
       busy={save.busy}
@@ -126,6 +132,6 @@ export function WorkflowEditor({ from, onClose, onSaved }: { from: Version | nul
           <NumberInput value={payload.cache?.semantic_threshold ?? null} onChange={(semantic_threshold) => setPayload({ cache: { ...payload.cache, semantic_threshold } })} />
         </Field>
       </Pair>
-    </FormDrawer>
+    </EditDrawer>
   );
 }
