@@ -537,7 +537,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Remove cached answers: all, or those of a user path or a model. */
+        /** Remove cached answers: all, or those of a tenant, a user path or a model. */
         post: operations["purgeCache"];
         delete?: never;
         options?: never;
@@ -2743,7 +2743,7 @@ export interface components {
             /** Format: int64 */
             total_tokens: number;
         };
-        /** @description The answers to remove. Without a member, all. */
+        /** @description The answers to remove. Without a member, all that the caller can reach. */
         CachePurgeRequest: {
             /**
              * @description Answers of one model, by its name at the provider.
@@ -2772,6 +2772,13 @@ export interface components {
              * @description Estimated share of wrong answers in the hits of the semantic cache; null without rechecks.
              */
             false_hit_rate?: number | null;
+            /** Format: double */
+            false_hit_rate_high?: number | null;
+            /**
+             * Format: double
+             * @description The bounds of its 95 % confidence interval; null without rechecks.
+             */
+            false_hit_rate_low?: number | null;
             /**
              * Format: double
              * @description Hits per search, 0 to 1; 0 without searches.
@@ -3293,10 +3300,7 @@ export interface components {
              * @description The similarity of the call that decided; null if there is none.
              */
             score?: number | null;
-            /**
-             * @description hit in the mode shadow, recheck if the answer is compared with a new one; null if no answer was found, or it is
-             *     served.
-             */
+            /** @description hit in the mode shadow; null if no answer was found, or it is served. */
             shadow?: string | null;
             /** Format: double */
             threshold: number;
@@ -5617,6 +5621,8 @@ export interface operations {
                 limit?: number;
                 /** @description The entry to begin with */
                 log_id: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
             };
             header?: never;
             path?: never;
@@ -5680,6 +5686,8 @@ export interface operations {
                 status_code?: number;
                 /** @description Only streaming calls (true), or only others (false) */
                 stream?: boolean;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -5704,7 +5712,10 @@ export interface operations {
     };
     audit_entry: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path: {
                 /** @description The entry, or a request_id: then the newest entry that has it */
@@ -5758,6 +5769,8 @@ export interface operations {
                 status_code?: number;
                 /** @description Only streaming calls (true), or only others (false) */
                 stream?: boolean;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -5808,6 +5821,8 @@ export interface operations {
                 status_code?: number;
                 /** @description Only streaming calls (true), or only others (false) */
                 stream?: boolean;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description Only calls below this user path */
                 user_path?: string;
             };
@@ -6275,7 +6290,10 @@ export interface operations {
     };
     list_budgets: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6295,7 +6313,10 @@ export interface operations {
     };
     replace_budgets: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path: {
                 /** @description hourly, daily, weekly, monthly or a number of seconds */
@@ -6324,7 +6345,10 @@ export interface operations {
     };
     delete_budgets: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path: {
                 /** @description hourly, daily, weekly, monthly or a number of seconds */
@@ -6349,7 +6373,10 @@ export interface operations {
     };
     forecast: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path: {
                 /** @description The user path, URL-encoded: %2Fteam%2Fa */
@@ -6379,6 +6406,8 @@ export interface operations {
                 offset?: number;
                 /** @description Only hourly, daily, weekly, monthly or a number of seconds */
                 period?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description Only budgets of this path and below */
                 user_path?: string;
                 /** @description Windows of each budget, 1 to 100, default 12 */
@@ -6403,7 +6432,10 @@ export interface operations {
     };
     all: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6427,7 +6459,10 @@ export interface operations {
     };
     one: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6530,6 +6565,8 @@ export interface operations {
                 interval?: "daily" | "weekly" | "monthly" | "yearly";
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -6554,7 +6591,10 @@ export interface operations {
     };
     purgeCache: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -6589,7 +6629,7 @@ export interface operations {
                 limit?: number;
                 /** @description Only the document of this name */
                 name?: string;
-                /** @description Only documents of this tenant; without it, of all */
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
                 tenant_id?: string;
             };
             header?: never;
@@ -7063,6 +7103,8 @@ export interface operations {
                 provider?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -8772,6 +8814,8 @@ export interface operations {
                 provider?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -8814,6 +8858,8 @@ export interface operations {
                 provider?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -8863,6 +8909,8 @@ export interface operations {
                 search?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -8933,6 +8981,8 @@ export interface operations {
                 provider?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -8957,7 +9007,10 @@ export interface operations {
     };
     recalculate_pricing: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
+            };
             header?: never;
             path?: never;
             cookie?: never;
@@ -8996,6 +9049,8 @@ export interface operations {
                 provider?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -9041,6 +9096,8 @@ export interface operations {
                 provider?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description So many groups, 1 to 50, default 10; the rest is one more */
@@ -9082,6 +9139,8 @@ export interface operations {
                 provider?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */
@@ -9121,6 +9180,8 @@ export interface operations {
                 provider?: string;
                 /** @description YYYY-MM-DD, in the request's time zone */
                 start_date?: string;
+                /** @description Only this tenant; without it, all that the caller can see. Callers of a tenant can name only their own. Without an edition that has tenants, it has no effect. */
+                tenant_id?: string;
                 /** @description IANA time zone of dates and days, default UTC; wins over the header X-Gateway-Timezone */
                 timezone?: string;
                 /** @description Only calls below this user path */

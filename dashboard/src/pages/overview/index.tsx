@@ -1,4 +1,4 @@
-import { Link, Navigate, useNavigate } from "@tanstack/react-router";
+import { Link, Navigate } from "@tanstack/react-router";
 import { useMemo } from "react";
 import { useFilters } from "@/app/filters";
 import { Page } from "@/app/Page";
@@ -22,7 +22,6 @@ const DAYS = [{ value: "1", label: "Today" }, { value: "7", label: "7 d" }, { va
 /** Key figures of a range against the one before, health, live rate and errors. */
 export default function OverviewPage() {
   const session = useSession();
-  const navigate = useNavigate();
   const [filters, setFilters] = useFilters({ days: "30", start: "", end: "", path: "", figure: "cost", guide: "" }, { days: DAYS.map((each) => each.value), figure: FIGURES.map((each) => each.name) });
   const overview = useOverview(filters);
   const rate = useRate(session.can("admin:console:read"));
