@@ -80,7 +80,7 @@ impl Sentence {
                     let verb = if at(index + 1) == "not" { at(index + 2) } else { at(index + 1) };
                     sentence.suffered.extend(key_of(verb).filter(|_| is_participle(verb)));
                 }
-                "by" | "as" if index > 0 && !is_participle(at(index - 1)) => {
+                "by" | "as" if index > 0 && !is_participle(at(index - 1)) && at(index + 1) != "default" => {
                     sentence.means.extend(key_of(at(index + 1)));
                 }
                 _ => {}
