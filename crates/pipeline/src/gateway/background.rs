@@ -7,7 +7,7 @@ use store::{Store, StoreError};
 
 use super::Gateway;
 use crate::budgets::alerts;
-use crate::services::semantic_cache::{FollowPosition, SemanticCache};
+use crate::services::semantic_cache::{ChangePosition, SemanticCache};
 use crate::services::webhooks::Webhooks;
 
 const KEY_USES_INTERVAL: Duration = Duration::from_secs(30);
@@ -46,7 +46,7 @@ pub async fn keep_semantic_cache(gateway: Arc<Gateway>, store: Store) {
 
 /// Reads the stored entries of the semantic cache. Returns the position from which the changes of other processes are
 /// followed, if there can be any.
-pub async fn load_semantic_cache(gateway: &Arc<Gateway>) -> Option<FollowPosition> {
+pub async fn load_semantic_cache(gateway: &Arc<Gateway>) -> Option<ChangePosition> {
     let cache = gateway.semantic_cache.clone()?;
     let loading = cache.clone();
     let identity = gateway.tasks.spawn_blocking(move || loading.embedder.identity()).await;
@@ -76,9 +76,9 @@ async fn load_entries(
     gateway: &Gateway,
     cache: &SemanticCache,
     embedder: &str,
-) -> Result<Option<FollowPosition>, StoreError> {
+) -> Result<Option<ChangePosition>, StoreError> {
     // Before the entries are read, so that no change is missed.
-    let position = cache.follow_position(embedder, gateway.clock.tick()).await?;
+    let position = cache.change_position(embedder, gateway.clock.tick()).await?;
     let entries = cache.load(embedder, gateway.clock.tick(), gateway.clock.now()).await?;
     if entries > 0 {
         tracing::info!(entries, embedder, "entries of the semantic cache loaded");
@@ -87,10 +87,10 @@ async fn load_entries(
 }
 
 /// Applies the changes of other processes to the semantic cache.
-pub async fn follow_semantic_cache(gateway: &Gateway, position: &mut FollowPosition) {
+pub async fn follow_semantic_cache(gateway: &Gateway, position: &mut ChangePosition) {
     let Some(cache) = &gateway.semantic_cache else { return };
     for _ in 0..MOST_STEPS {
-        match cache.follow(position, (gateway.clock.tick(), gateway.clock.now())).await {
+        match cache.apply_changes(position, (gateway.clock.tick(), gateway.clock.now())).await {
             Ok(true) => tokio::task::yield_now().await,
             Ok(false) => return,
             Err(error) => {

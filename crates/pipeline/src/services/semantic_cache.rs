@@ -2,9 +2,9 @@
 
 mod checks;
 mod decision;
-mod follow;
 mod qdrant;
 mod remote;
+mod remote_changes;
 mod stored_entry;
 #[cfg(test)]
 mod tests;
@@ -30,10 +30,10 @@ use super::response_cache::{CacheKey, CachedAnswer, PurgeFilter};
 use checks::Checks;
 use decision::Candidate;
 pub use decision::{SemanticMatch, SemanticOutcome, SemanticQuery};
-pub use follow::FollowPosition;
 pub use qdrant::{Qdrant, QdrantConfig};
 pub use remote::StoreFailure;
 use remote::{RemoteEntries, RemoteStore};
+pub use remote_changes::ChangePosition;
 
 /// Entries that a search compares by their words, beginning with the most similar one.
 const CANDIDATES: usize = 8;

@@ -44,7 +44,9 @@ fn admin(method: &str, path: &str) -> Option<Value> {
         ("POST", "/providers") => {
             json!({"name": "openai-eu", "type": "openai", "api_key": "sk-example-0123456789"})
         }
-        ("PUT", "/providers/{name}") | ("POST", "/providers/test") => json!({"type": "openai", "api_key": "sk-example-0123456789"}),
+        ("PUT", "/providers/{name}") | ("POST", "/providers/test") => {
+            json!({"type": "openai", "api_key": "sk-example-0123456789"})
+        }
         ("POST", "/pools") => json!({"name": "fast-pool", "members": ["openai"], "strategy": "least_loaded"}),
         ("PUT", "/pools/{name}") => json!({"members": ["openai"], "strategy": "round_robin"}),
         ("POST", "/combos") => json!({"name": "smart", "selectors": ["openai/gpt-4o", "openai/gpt-4o-mini"]}),

@@ -155,8 +155,12 @@ async fn keys_are_filtered_and_sorted() {
         }
         let id = app.get(PATH).send().await.json()["entries"][0]["id"].as_str().unwrap().to_uppercase();
         assert_eq!(names(&app, app::MASTER, &format!("search={id}")).await, ["alpha"]);
-        let shown = app.get(PATH).send().await.json()["entries"][1]["redacted_value"].as_str().unwrap()[..7].to_owned();
-        assert!(names(&app, app::MASTER, &format!("search={shown}")).await.contains(&"delta".to_owned()), "{shown}");
+        let shown = app.get(PATH).send().await.json()["entries"][1]["redacted_value"].as_str().unwrap()[..7]
+            .to_owned();
+        assert!(
+            names(&app, app::MASTER, &format!("search={shown}")).await.contains(&"delta".to_owned()),
+            "{shown}"
+        );
         let long = format!("search={}", "x".repeat(201));
         for (query, param) in [
             (&*long, "search"),

@@ -16,7 +16,7 @@ const STEP: i64 = 100;
 
 /// The position in the changes of other processes up to which they are applied.
 #[derive(Clone, Debug)]
-pub struct FollowPosition {
+pub struct ChangePosition {
     embedder: String,
     position: i64,
     /// Monotonic time of the last step.
@@ -26,23 +26,23 @@ pub struct FollowPosition {
 impl SemanticCache {
     /// The position of the last change. It is taken before the stored entries are read. `None` if no other process can
     /// change them, or all processes search the same store.
-    pub async fn follow_position(
+    pub async fn change_position(
         &self,
         embedder: &str,
         now: Duration,
-    ) -> Result<Option<FollowPosition>, StoreError> {
+    ) -> Result<Option<ChangePosition>, StoreError> {
         let Some(storage) = self.storage.as_ref().filter(|storage| storage.is_shared()) else {
             return Ok(None);
         };
         let position = storage.position().await?;
-        Ok(Some(FollowPosition { embedder: embedder.to_owned(), position, at: now }))
+        Ok(Some(ChangePosition { embedder: embedder.to_owned(), position, at: now }))
     }
 
     /// Applies a part of the changes of other processes; returns whether there are more. `now` and `at` are the same time
     /// on the two clocks.
-    pub async fn follow(
+    pub async fn apply_changes(
         &self,
-        position: &mut FollowPosition,
+        position: &mut ChangePosition,
         (now, at): (Duration, Timestamp),
     ) -> Result<bool, StoreError> {
         let Some(storage) = &self.storage else { return Ok(false) };
