@@ -438,9 +438,9 @@ async fn the_keys_of_a_tenant_refer_to_its_documents() {
         store.collection_of::<Pool>("other").delete("p", "m", None).await.unwrap();
         // That of the default tenant is not the one which the key refers to, while the tenant has its own.
         let defaults = store.collection::<Pool>();
-        defaults.put(&pool("p", &[]), Write::Create, "m", None).await.unwrap();
+        defaults.put(&pool("p", &["a"]), Write::Create, "m", None).await.unwrap();
         defaults.delete("p", "m", None).await.unwrap();
-        defaults.put(&pool("p", &[]), Write::Create, "m", None).await.unwrap();
+        defaults.put(&pool("p", &["a"]), Write::Create, "m", None).await.unwrap();
         pools.delete("p", "m", None).await.unwrap();
         let Err(StoreError::Conflict { referrers, .. }) = defaults.delete("p", "m", None).await else {
             panic!("the key needs it, now that its tenant has none")
