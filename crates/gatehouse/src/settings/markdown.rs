@@ -76,7 +76,8 @@ Null removes a stored value. Changes are applied at once, by all replicas; runni
 settings [need a restart](#settings-that-need-a-restart), and `restart_required` in the answer names those whose value waits for it. A setting that the environment sets is locked, because
 the environment wins. `server.master_key`, `admin.endpoints_enabled`, `upstream.allow_private` and `storage` are set in the file or the
 environment only, and so are the settings that decide who may call the gateway or where secrets are sent: `tokens`, `identity`, `edition`,
-`proxy`, `server.trusted_proxies`, `server.allow_client_credentials`, `cli_tools.apply_enabled`, `webhooks.url` and `webhooks.secret`.
+`proxy`, `server.trusted_proxies`, `server.allow_client_credentials`, `cli_tools.apply_enabled`, `webhooks.url`,
+`webhooks.secret`, `semantic_cache.qdrant_url` and `semantic_cache.qdrant_api_key`.
 Stored values are encrypted if the setting is a secret, and every change is in `GET /changes?kind=settings`. SIGHUP and
 `POST /runtime/refresh` read the file and `.env` again, and apply what has changed in the same way.
 

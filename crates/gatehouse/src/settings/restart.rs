@@ -3,9 +3,10 @@
 const LISTENER: &str = "the listener is opened at the start";
 const ROUTES: &str = "the routes are built at the start";
 const CONNECTIONS: &str = "the connections to providers are set up at the start";
+const SEMANTIC_STORE: &str = "the store of the semantic cache is opened at the start";
 
 /// Names of settings, or of sections with a final dot.
-const REASONS: [(&str, &str); 24] = [
+const REASONS: [(&str, &str); 28] = [
     ("server.host", LISTENER),
     ("server.port", LISTENER),
     ("server.base_path", ROUTES),
@@ -30,6 +31,10 @@ const REASONS: [(&str, &str); 24] = [
     ("semantic_cache.enabled", "the index and the embedder are loaded at the start"),
     ("semantic_cache.embedder", "the index and the embedder are loaded at the start"),
     ("semantic_cache.max_entries", "the index and the embedder are loaded at the start"),
+    ("semantic_cache.store", SEMANTIC_STORE),
+    ("semantic_cache.qdrant_url", SEMANTIC_STORE),
+    ("semantic_cache.qdrant_api_key", SEMANTIC_STORE),
+    ("semantic_cache.qdrant_collection", SEMANTIC_STORE),
 ];
 
 /// The reason why a change of this setting needs a restart; `None` if a reload applies it.

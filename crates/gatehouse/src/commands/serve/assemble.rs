@@ -301,6 +301,7 @@ pub fn configured_secrets(settings: &Settings) -> Vec<Secret> {
         secrets.extend(address.as_ref().and_then(password));
     }
     secrets.extend(settings.webhooks.secret.clone());
+    secrets.extend(settings.semantic_cache.qdrant_api_key.clone());
     secrets
 }
 

@@ -46,12 +46,14 @@ fn layer(source: SettingSource) -> SettingLayer {
 }
 
 /// The settings that decide who may call the gateway and where secrets are sent.
-const CALLERS: [&str; 5] = [
+const CALLERS: [&str; 7] = [
     "server.trusted_proxies",
     "server.allow_client_credentials",
     "cli_tools.apply_enabled",
     "webhooks.url",
     "webhooks.secret",
+    "semantic_cache.qdrant_url",
+    "semantic_cache.qdrant_api_key",
 ];
 /// The sections of such settings.
 const CALLER_SECTIONS: [&str; 4] = ["tokens.", "identity.", "edition.", "proxy."];

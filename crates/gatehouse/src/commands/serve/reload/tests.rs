@@ -91,6 +91,8 @@ fn locked_and_unknown_settings_are_not_read_from_storage() {
         "proxy.https",
         "webhooks.url",
         "webhooks.secret",
+        "semantic_cache.qdrant_url",
+        "semantic_cache.qdrant_api_key",
     ] {
         assert!(state(&states, name).locked && state(&states, name).never_stored, "{name}");
     }
