@@ -17,7 +17,7 @@ pub struct KeyFacts {
     pub id: Arc<str>,
     pub name: Arc<str>,
     /// The description and the part of the value that may be shown; used only by searches in the admin API.
-    pub description: Box<str>,
+    pub searchable: Box<str>,
     pub digest: [u8; 32],
     pub scopes: Vec<Scope>,
     pub user_path: Option<UserPath>,

@@ -126,7 +126,7 @@ impl TokenIssuer {
         let grant = KeyFacts {
             id: id.into(),
             name: name.into(),
-            description: "".into(),
+            searchable: "".into(),
             digest,
             scopes: self.scopes(claims)?,
             user_path: self.user_path(claims)?,

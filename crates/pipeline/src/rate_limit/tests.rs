@@ -56,7 +56,7 @@ fn key(id: &str, rate_limits: RateLimits) -> Arc<KeyFacts> {
     Arc::new(KeyFacts {
         id: id.into(),
         name: id.into(),
-        description: Default::default(),
+        searchable: Default::default(),
         digest: [0; 32],
         scopes: Vec::new(),
         user_path: None,

@@ -115,7 +115,7 @@ fn facts(key: &AuthKey) -> Result<KeyFacts, String> {
     Ok(KeyFacts {
         id: key.id.as_str().into(),
         name: key.name.as_str().into(),
-        description: format!("{}\n{}", key.description, key.redacted_value).into(),
+        searchable: format!("{}\n{}", key.description, key.redacted_value).into(),
         digest: digest(&key.digest)?,
         scopes: key.scopes.clone(),
         user_path,

@@ -362,7 +362,7 @@ fn key(luck: &mut Luck, instances: &[String], pools: &[String]) -> KeyFacts {
         rate_limits: Default::default(),
         id: KEY_ID.into(),
         name: "of the case".into(),
-        description: Default::default(),
+        searchable: Default::default(),
         digest: auth_key::digest(KEY),
         scopes,
         user_path: luck.percent(40).then(|| UserPath::parse(luck.one(&PATHS)).unwrap()),

@@ -27,7 +27,7 @@ pub fn key(raw: &str) -> KeyFacts {
         rate_limits: Default::default(),
         id: format!("key_{raw}").into(),
         name: raw.into(),
-        description: Default::default(),
+        searchable: Default::default(),
         digest: auth_key::digest(raw),
         scopes: vec![Scope::Inference],
         user_path: None,

@@ -276,7 +276,13 @@ async fn find_by_either(
     let named = audit.find(id).await?.filter(|entry| is_reported(entry, authorized));
     let found = match named {
         Some(entry) => Some(entry),
-        None => audit.find_by_request(id, &filter::visible_to(&authorized.principal)).await?,
+        None => {
+            let reported = AuditFilter {
+                tenant_id: authorized.reported_tenant().map(|tenant| tenant.to_string()),
+                ..filter::visible_to(&authorized.principal)
+            };
+            audit.find_by_request(id, &reported).await?
+        }
     };
     Ok(found.filter(|entry| is_reported(entry, authorized)).ok_or_else(missing)?)
 }

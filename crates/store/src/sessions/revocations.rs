@@ -42,10 +42,13 @@ impl RevokedBy {
 }
 
 impl Sessions {
+    /// Stores a revocation. One that exists ends at the later of both times, or never if one of them is unknown.
     pub async fn revoke_tokens(&self, revocation: &TokenRevocation) -> Result<(), StoreError> {
         const PUT: &str = "INSERT INTO token_revocations (kind, issuer, value, revoked_at, expires_at, seq) \
              VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (kind, issuer, value) DO UPDATE \
-             SET revoked_at = excluded.revoked_at, expires_at = excluded.expires_at, seq = excluded.seq";
+             SET revoked_at = excluded.revoked_at, seq = excluded.seq, expires_at = CASE \
+             WHEN token_revocations.expires_at < excluded.expires_at THEN excluded.expires_at \
+             WHEN excluded.expires_at IS NULL THEN NULL ELSE token_revocations.expires_at END";
         let TokenRevocation { by, issuer, value, revoked_at, expires_at } = revocation;
         self.database
             .limited(async {

@@ -86,7 +86,7 @@ pub(super) fn unlimited_grant(id: &str, name: &str) -> KeyFacts {
     KeyFacts {
         id: id.into(),
         name: name.into(),
-        description: "".into(),
+        searchable: "".into(),
         digest: [0; 32],
         scopes: Vec::new(),
         user_path: None,

@@ -298,7 +298,7 @@ fn covers(path: &UserPath, key: &KeyFacts) -> bool {
 fn mentions(key: &KeyFacts, text: &str) -> bool {
     let user_path = key.user_path.as_ref().map_or("", UserPath::as_str);
     let tenant = key.tenant_id.as_deref().unwrap_or_default();
-    [&*key.name, &*key.id, &*key.description, user_path, tenant]
+    [&*key.name, &*key.id, &*key.searchable, user_path, tenant]
         .iter()
         .any(|field| field.to_lowercase().contains(text))
 }

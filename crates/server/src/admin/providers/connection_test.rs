@@ -10,7 +10,7 @@ use pipeline::routing::routes::Instance;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{ProviderBody, find, judge_address, own};
+use super::{ProviderBody, find, is_own, judge_address, own};
 use crate::App;
 use crate::authorized::{Authorized, Providers, Write};
 use crate::body::Strict;
@@ -45,6 +45,9 @@ pub async fn test(
     Named(name): Named,
 ) -> Result<Json<TestResult>, Problem> {
     let instance = find(&authorized.snapshot.routes.instances, &name)?;
+    if !is_own(&authorized.documents(&app), &instance) {
+        authorized.principal.require_no_tenant()?;
+    }
     Ok(Json(request_models(&app, &instance).await))
 }
 
