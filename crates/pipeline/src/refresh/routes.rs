@@ -14,7 +14,7 @@ use super::proposal::ProposedDocuments;
 use super::sections::RouteSections;
 use super::tenant_documents::{TenantDocuments, TenantLayer};
 use crate::routing::health::HealthRegistry;
-use crate::routing::names::Names;
+use crate::routing::names::{Names, PreviousNames};
 use crate::routing::routes::prices::Prices;
 use crate::routing::routes::{self, Instance, Routes};
 use crate::services::audit::Scrubber;
@@ -60,10 +60,11 @@ impl Refresher {
         let RouteSections { providers, model_overrides, model_prices, pools, combos, aliases } = sections;
         let providers = self.merge(providers);
         let before = self.gateway.snapshot().seen_by(layer.map(|layer| layer.tenant));
-        let owner = |name: &str| {
-            let layer = layer.filter(|layer| layer.has(Provider::KIND, name));
+        let owner_of = |kind: &str, name: &str| {
+            let layer = layer.filter(|layer| layer.has(kind, name));
             layer.map(|layer| layer.tenant.into())
         };
+        let owner = |name: &str| owner_of(Provider::KIND, name);
         // Providers of the default tenant are compared when its own routes are compiled.
         let compared =
             providers.iter().filter(|(provider, _)| owner(&provider.name).is_some() == layer.is_some());
@@ -88,11 +89,20 @@ impl Refresher {
             pools.into_values().collect(),
             combos.into_values().collect(),
             aliases.into_values().collect(),
-            &before.routes.names,
+            &PreviousNames {
+                own: &before.routes.names,
+                inherited: layer.map_or(&before.routes.names, |layer| &layer.base.names),
+                owner: &owner_of,
+            },
         );
-        let of_tenants = tenants.providers();
-        let all = providers.iter().map(|(provider, _)| provider).chain(&of_tenants);
-        routes.scrubber = Scrubber::of(&self.fixed().secrets, all);
+        routes.scrubber = match layer {
+            Some(layer) => layer.base.scrubber.clone(),
+            None => {
+                let of_tenants = tenants.providers();
+                let all = providers.iter().map(|(provider, _)| provider).chain(&of_tenants);
+                Arc::new(Scrubber::of(&self.fixed().secrets, all))
+            }
+        };
         routes
     }
 

@@ -10,6 +10,7 @@ use store::{RawDocument, StoreError};
 
 use super::Refresher;
 use super::proposal::ProposedDocuments;
+use crate::routing::routes::Routes;
 
 /// The documents that tenants have themselves, by tenant; tenants without one are left out.
 #[derive(Default)]
@@ -42,6 +43,8 @@ pub fn is_inactive(document: &RawDocument) -> bool {
 pub struct TenantLayer<'a> {
     pub tenant: &'a str,
     pub own: &'a [RawDocument],
+    /// The routes of the default tenant.
+    pub base: &'a Routes,
     /// The documents of the default tenant, by kind.
     pub inherited: &'a HashMap<&'static str, Vec<RawDocument>>,
 }

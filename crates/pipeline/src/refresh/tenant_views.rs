@@ -52,7 +52,7 @@ impl Refresher {
             let view = match base.tenant_views.get(tenant).filter(|_| !affected.include(tenant)) {
                 Some(known) => known.clone(),
                 None => {
-                    let layer = TenantLayer { tenant, own, inherited: &inherited };
+                    let layer = TenantLayer { tenant, own, base: &base.routes, inherited: &inherited };
                     base.with(self.tenant_configuration(base, layer, tenants, proposed).await?)
                 }
             };

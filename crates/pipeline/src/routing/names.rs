@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use domain::access;
+use domain::resources::Resource;
 use domain::resources::alias::Alias;
 use domain::resources::combo::Combo;
 use domain::resources::pool::Pool;
@@ -22,27 +23,63 @@ pub struct Names {
 pub struct Named<T> {
     pub document: T,
     pub name: Arc<str>,
+    /// The tenant that it belongs to; `None` for those of the default tenant.
+    pub tenant: Option<Arc<str>>,
     pub turn: Arc<RoundRobinCursor>,
     /// The calls of a pool's members; empty for a combo.
     pub calls: Arc<MemberCalls>,
 }
 
+/// The names whose rotation state and call counts carry over. A tenant shares those of the pools and combos that it
+/// inherits with the default tenant, and has its own for its own.
+pub struct PreviousNames<'a> {
+    /// Those of the previous snapshot, as the same tenant saw it.
+    pub own: &'a Names,
+    /// Those of the default tenant; for the default tenant itself, the same as `own`.
+    pub inherited: &'a Names,
+    /// The tenant that a document of this kind and name belongs to; `None` for the default tenant.
+    pub owner: &'a dyn Fn(&str, &str) -> Option<Arc<str>>,
+}
+
+impl<'a> PreviousNames<'a> {
+    /// The names of an installation without tenants.
+    pub fn of_default(names: &'a Names) -> Self {
+        Self { own: names, inherited: names, owner: &|_, _| None }
+    }
+
+    /// The owner of a document, and the group of the same name and owner.
+    fn find<T: Resource>(
+        &self,
+        name: &str,
+        groups: impl Fn(&Names) -> &BTreeMap<String, Named<T>>,
+    ) -> (Option<Arc<str>>, Option<&Named<T>>) {
+        let tenant = (self.owner)(T::KIND, name);
+        let names = if tenant.is_some() { self.own } else { self.inherited };
+        let known = groups(names).get(name).filter(|known| known.tenant == tenant);
+        (tenant, known)
+    }
+}
+
 impl Names {
-    /// Compiles the names. Rotation state and call counts carry over from the previous snapshot.
-    pub fn compile(pools: Vec<Pool>, combos: Vec<Combo>, aliases: Vec<Alias>, before: &Self) -> Self {
-        let turn = |known: Option<Arc<RoundRobinCursor>>| known.unwrap_or_default();
+    /// Compiles the names.
+    pub fn compile(
+        pools: Vec<Pool>,
+        combos: Vec<Combo>,
+        aliases: Vec<Alias>,
+        before: &PreviousNames<'_>,
+    ) -> Self {
         let pool = |pool: Pool| {
-            let known = before.pools.get(&pool.name);
-            let turn = turn(known.map(|known| known.turn.clone()));
+            let (tenant, known) = before.find(&pool.name, |names| &names.pools);
+            let turn = known.map(|known| known.turn.clone()).unwrap_or_default();
             let calls = Arc::new(MemberCalls::of(&pool.members, known.map(|known| &*known.calls)));
-            (pool.name.clone(), Named { name: pool.name.as_str().into(), document: pool, turn, calls })
+            let name = pool.name.as_str().into();
+            (pool.name.clone(), Named { name, tenant, document: pool, turn, calls })
         };
         let combo = |combo: Combo| {
-            let turn = turn(before.combos.get(&combo.name).map(|known| known.turn.clone()));
-            (
-                combo.name.clone(),
-                Named { name: combo.name.as_str().into(), document: combo, turn, calls: Arc::default() },
-            )
+            let (tenant, known) = before.find(&combo.name, |names| &names.combos);
+            let turn = known.map(|known| known.turn.clone()).unwrap_or_default();
+            let name = combo.name.as_str().into();
+            (combo.name.clone(), Named { name, tenant, document: combo, turn, calls: Arc::default() })
         };
         Self {
             pools: pools.into_iter().map(pool).collect(),

@@ -365,7 +365,7 @@ pub struct Routes {
     pub names: Names,
     pub prices: Arc<Prices>,
     /// Masks the secrets of this configuration.
-    pub scrubber: Scrubber,
+    pub scrubber: Arc<Scrubber>,
 }
 
 impl Routes {

@@ -26,6 +26,11 @@ impl<T> LiveValue<T> {
         Self { first, later, newest: AtomicUsize::new(0) }
     }
 
+    /// Whether the value can still be replaced.
+    pub fn is_replaceable(&self) -> bool {
+        self.newest.load(Ordering::Acquire) < self.later.len()
+    }
+
     /// Replaces the value. Readers that hold a reference keep the value they have read.
     pub fn replace(&self, value: T) -> Result<(), TooManyVersions> {
         let mut value = Box::new(value);
@@ -86,8 +91,10 @@ mod tests {
     fn replacements_are_limited() {
         let value = LiveValue::new(0);
         for number in 1..=MOST_REPLACEMENTS {
+            assert!(value.is_replaceable());
             assert_eq!(value.replace(number), Ok(()));
         }
+        assert!(!value.is_replaceable());
         assert_eq!(value.replace(0), Err(TooManyVersions));
         assert_eq!(*value, MOST_REPLACEMENTS);
     }

@@ -237,7 +237,7 @@ fn names(luck: &mut Luck, instances: &[String], selectors: &mut Vec<String>) -> 
     selectors.extend(combos.iter().map(|combo| combo.name.clone()));
     alias(luck, "nick/name", selectors);
     selectors.push("nick/name".to_owned());
-    Names::compile(pools, combos, aliases, &Names::default())
+    Names::compile(pools, combos, aliases, &PreviousNames::of_default(&Names::default()))
 }
 
 fn overrides(luck: &mut Luck, instances: &[String]) -> BTreeMap<String, ModelOverride> {

@@ -69,7 +69,7 @@ fn snapshot() -> Snapshot {
         alias("chain", "fast"),
         alias("gpt-4o", "west/gpt-4o-mini"),
     ];
-    routes.names = Names::compile(pools, combos, aliases, &Names::default());
+    routes.names = Names::compile(pools, combos, aliases, &PreviousNames::of_default(&Names::default()));
     with_routes(routes)
 }
 

@@ -5,6 +5,7 @@ use domain::resources::Resource;
 use domain::resources::auth_key::AuthKey;
 use domain::resources::provider::Provider;
 use domain::resources::tenant::Tenant;
+use domain::resources::workflow::{Workflow, WorkflowActivation};
 use domain::secret::Secret;
 use serde::{Deserialize, Serialize};
 
@@ -464,6 +465,38 @@ async fn a_tenant_with_documents_is_not_deleted() {
         assert_eq!(referrers, ["provider/a of the tenant 'acme'"]);
         theirs.delete("a", "m", None).await.unwrap();
         tenants.delete("acme", "m", None).await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn workflows_are_deleted_with_their_tenant() {
+    for_each_backend(|store| async move {
+        let tenants = store.collection::<Tenant>();
+        let tenant = serde_json::from_value(serde_json::json!({"id": "acme", "name": "Acme"})).unwrap();
+        tenants.put(&tenant, Write::Create, "m", None).await.unwrap();
+        let version = Workflow::managed_default();
+        let activation = WorkflowActivation {
+            scope: "global".into(),
+            versions: 1,
+            active: Some(version.id.clone()),
+            guardrails: Vec::new(),
+        };
+        for tenant in ["acme", "other"] {
+            let workflows = store.collection_of::<Workflow>(tenant);
+            workflows.put(&version, Write::Create, "m", None).await.unwrap();
+            let activations = store.collection_of::<WorkflowActivation>(tenant);
+            activations.put(&activation, Write::Create, "m", None).await.unwrap();
+        }
+        let theirs = store.collection_of::<Provider>("acme");
+        theirs.put(&provider("a"), Write::Create, "m", None).await.unwrap();
+        assert!(matches!(tenants.delete("acme", "m", None).await, Err(StoreError::Conflict { .. })));
+        let workflows = store.collection_of::<Workflow>("acme");
+        assert!(workflows.get(&version.id).await.unwrap().is_some(), "nothing was deleted");
+        theirs.delete("a", "m", None).await.unwrap();
+        tenants.delete("acme", "m", None).await.unwrap();
+        let left = store.documents().of_all_tenants().await.unwrap();
+        assert!(left.len() == 2 && left.iter().all(|document| document.tenant == "other"), "{left:?}");
     })
     .await;
 }

@@ -3,6 +3,7 @@
 use domain::clock::Timestamp;
 use domain::resources::Resource as _;
 use domain::resources::tenant::Tenant;
+use domain::resources::workflow::{Workflow, WorkflowActivation};
 
 use super::collection::Write;
 use super::key::{DEFAULT_TENANT, DocumentKey};
@@ -13,6 +14,9 @@ use crate::seal::{self, Fields};
 
 pub(super) const DELETE: &str = "DELETE FROM documents WHERE tenant = $1 AND kind = $2 AND name = $3";
 const UNREFER: &str = "DELETE FROM document_references WHERE tenant = $1 AND kind = $2 AND name = $3";
+
+/// The kinds of documents that are deleted with their tenant, because nothing else deletes them.
+const DELETED_WITH_TENANT: [&str; 2] = [WorkflowActivation::KIND, Workflow::KIND];
 
 /// A document to be written, not encrypted yet.
 pub(super) struct Draft<'a> {
@@ -113,7 +117,7 @@ impl Documents {
         upsert(open, key, (&body, &sealed), times, actor).await?;
         refer(open, key, draft.references).await?;
         if key.tenant != DEFAULT_TENANT {
-            // A tenant cannot be deleted while it has documents.
+            // A tenant cannot be deleted while it has documents, except those of `DELETED_WITH_TENANT`.
             add_reference(open, key, Tenant::KIND, key.tenant).await?;
         }
         let entry = Entry {
@@ -164,18 +168,51 @@ impl Documents {
         let revision = next_revision(open).await?;
         let row = current(open, key).await?.ok_or(StoreError::NotFound)?;
         check(Write::Replace, Some(&row), key.name, removal.if_match)?;
+        if key.kind == Tenant::KIND && key.tenant == DEFAULT_TENANT {
+            self.remove_workflows(open, key.name, removal.actor).await?;
+        }
         if !removal.referenced {
             unreferenced(open, key).await?;
         }
         let document = self.read(&row)?;
         acceptable(&document)?;
+        self.erase(open, key, revision, masked_row(&row, removal.secrets), removal.actor).await?;
+        Ok(document)
+    }
+
+    /// Removes the workflows of a tenant that is deleted.
+    async fn remove_workflows(
+        &self,
+        open: &mut Writing,
+        tenant: &str,
+        actor: &str,
+    ) -> Result<(), StoreError> {
+        const ALL: &str = concat!("SELECT ", columns!(), " FROM documents WHERE tenant = $1 AND kind = $2");
+        for kind in DELETED_WITH_TENANT {
+            for row in open.fetch(ALL, &[tenant.into(), kind.into()]).await? {
+                let name: String = row.get(1)?;
+                let revision = next_revision(open).await?;
+                let key = DocumentKey { tenant, kind, name: &name };
+                self.erase(open, key, revision, masked_row(&row, &[]), actor).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes a document and its references, and records the change.
+    async fn erase(
+        &self,
+        open: &mut Writing,
+        key: DocumentKey<'_>,
+        revision: i64,
+        before: Option<String>,
+        actor: &str,
+    ) -> Result<(), StoreError> {
         open.execute(UNREFER, &key.values()).await?;
         open.execute(DELETE, &key.values()).await?;
-        let before = masked_row(&row, removal.secrets);
-        let (at, actor) = (self.clock.now(), removal.actor);
-        let entry = Entry { revision, at, actor, key, action: "delete", before, after: None };
-        record(open, entry).await?;
-        Ok(document)
+        let entry =
+            Entry { revision, at: self.clock.now(), actor, key, action: "delete", before, after: None };
+        record(open, entry).await
     }
 
     fn sealed(&self, draft: &Draft<'_>) -> Result<(String, String), StoreError> {

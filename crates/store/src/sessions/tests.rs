@@ -115,6 +115,35 @@ async fn revocations_are_read_by_change() {
 }
 
 #[tokio::test]
+async fn a_repeated_revocation_never_ends_earlier() {
+    for_each_backend(|store| async move {
+        let sessions = store.sessions();
+        for (first, second, kept) in [
+            (Some(100), Some(50), Some(100)),
+            (Some(50), Some(100), Some(100)),
+            (None, Some(100), None),
+            (Some(100), None, None),
+        ] {
+            let value = format!("{first:?} {second:?}");
+            for (revoked_at, expires_at) in [(5, first), (6, second)] {
+                let revocation = TokenRevocation {
+                    by: RevokedBy::Jti,
+                    issuer: "https://issuer".into(),
+                    value: value.clone(),
+                    revoked_at: Timestamp(revoked_at),
+                    expires_at: expires_at.map(Timestamp),
+                };
+                sessions.revoke_tokens(&revocation).await.unwrap();
+            }
+            let stored = sessions.revocations_since(0).await.unwrap().pop().unwrap();
+            assert_eq!((stored.value, stored.revoked_at), (value.clone(), Timestamp(6)));
+            assert_eq!(stored.expires_at, kept.map(Timestamp), "{value}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn revocations_of_expired_tokens_are_deleted_in_batches() {
     for_each_backend(|store| async move {
         let sessions = store.sessions();

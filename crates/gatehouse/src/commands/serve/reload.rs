@@ -170,6 +170,7 @@ impl RunningSettings {
     }
 
     async fn apply(&self, in_force: &Settings, settings: &Settings, changes: &Changes) -> Result<(), String> {
+        self.parts.check(&changes.live)?;
         let data_dir = &in_force.storage.data_dir;
         let master = settings.server.master_key.as_ref();
         let master = master_key::find_or_make(master, data_dir, &*self.parts.gateway.entropy)

@@ -85,6 +85,11 @@ impl WebhookEvents {
         Self { receiver: receiver.into(), ..Self::default() }
     }
 
+    /// Whether the receiver can still be replaced.
+    pub fn is_replaceable(&self) -> bool {
+        self.receiver.is_replaceable()
+    }
+
     /// Replaces the receiver when the settings change. Messages that wait are sent to the new one.
     pub fn set_receiver(&self, receiver: Option<ConfiguredReceiver>) -> Result<(), TooManyVersions> {
         self.receiver.replace(receiver)

@@ -71,12 +71,13 @@ pub async fn revoke(
     let (by, value) = named(jti, subject, issuer.is_some())?;
     let tokens = &authorized.snapshot.identities.token_issuers;
     let seen = || tokens.expiry_of(issuer.as_deref()?, value.as_deref().filter(|_| by == RevokedBy::Jti)?);
+    let now = app.gateway.clock.now();
     let revocation = TokenRevocation {
         by,
-        expires_at: expiry(body.expires_at)?.or_else(seen),
+        expires_at: expiry(body.expires_at, now)?.or_else(seen),
         issuer: issuer.clone().unwrap_or_default(),
         value: value.clone().unwrap_or_default(),
-        revoked_at: app.gateway.clock.now(),
+        revoked_at: now,
     };
     app.refresher.store().sessions().revoke_tokens(&revocation).await?;
     app.refresher.refresh_sessions().await?;
@@ -86,13 +87,18 @@ pub async fn revoke(
 }
 
 /// The time after which the tokens are refused anyway: their end, and the tolerated difference of clocks.
-fn expiry(seconds: Option<i64>) -> Result<Option<Timestamp>, Fault> {
+fn expiry(seconds: Option<i64>, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
     const LATEST: i64 = 253_402_300_799;
-    match seconds {
-        None => Ok(None),
-        Some(seconds @ 0..=LATEST) => Ok(Some(Timestamp::from_seconds(seconds + CLOCK_SKEW))),
-        Some(_) => Err(fault::invalid_parameter("expires_at", "'expires_at' is a time in Unix seconds.")),
+    let Some(seconds) = seconds else { return Ok(None) };
+    if !(0..=LATEST).contains(&seconds) {
+        return Err(fault::invalid_parameter("expires_at", "'expires_at' is a time in Unix seconds."));
     }
+    let end = Timestamp::from_seconds(seconds + CLOCK_SKEW);
+    if end <= now {
+        let message = "'expires_at' is in the past: tokens that ended then are refused anyway.";
+        return Err(fault::invalid_parameter("expires_at", message));
+    }
+    Ok(Some(end))
 }
 
 /// The kind and the value of a revocation: a token, a subject, or an issuer alone.

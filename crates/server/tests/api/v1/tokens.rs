@@ -189,6 +189,8 @@ async fn revoked_tokens_are_refused_at_once() {
                 json!({"jti": "a", "subject": "b"}),
                 json!({"issuer": "https://unknown.example"}),
                 json!({"sub": "x"}),
+                json!({"jti": "a", "expires_at": now(&app) - 3600}),
+                json!({"jti": "a", "expires_at": -1}),
             ] {
                 let status = neighbour.post(REVOKE, body.clone()).send().await.status;
                 assert_eq!(status, 400, "{body}");

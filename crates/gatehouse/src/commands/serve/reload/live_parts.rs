@@ -21,6 +21,15 @@ pub struct LiveParts {
 }
 
 impl LiveParts {
+    /// Fails if the settings whose names are in `changed` can no longer be applied. Called before a reload changes
+    /// anything.
+    pub fn check(&self, changed: &[&str]) -> Result<(), String> {
+        let settings = self.gateway.policy.is_replaceable() && self.config.is_replaceable();
+        let receiver = !changed.iter().any(|path| path.starts_with("webhooks."))
+            || self.gateway.webhook_events.is_replaceable();
+        if changed.is_empty() || (settings && receiver) { Ok(()) } else { Err(exhausted(TooManyVersions)) }
+    }
+
     /// Applies the settings whose names are in `changed`.
     pub fn apply(&self, settings: &Settings, changed: &[&str]) -> Result<(), String> {
         if !changed.is_empty() {
