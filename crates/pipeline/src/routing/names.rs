@@ -116,3 +116,43 @@ impl Names {
         named.map(String::as_str)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use domain::strategy::Strategy;
+
+    use super::*;
+
+    fn names(before: &PreviousNames<'_>) -> Names {
+        let pool = Pool {
+            name: "team".into(),
+            description: String::new(),
+            members: vec!["a".into()],
+            strategy: Strategy::RoundRobin,
+            weights: Default::default(),
+            health_aware: true,
+        };
+        Names::compile(vec![pool], Vec::new(), Vec::new(), before)
+    }
+
+    #[test]
+    fn a_tenant_has_the_counts_of_its_own_pools_and_shares_those_of_inherited_ones() {
+        let now = Duration::from_secs(10);
+        let calls = |names: &Names| names.pools["team"].calls.last_hour("a", now);
+        let base = names(&PreviousNames::of_default(&Names::default()));
+        base.pools["team"].calls.count("a", now);
+        let inherits = |own| names(&PreviousNames { own, inherited: &base, owner: &|_, _| None });
+        let owns = |own| names(&PreviousNames { own, inherited: &base, owner: &|_, _| Some("acme".into()) });
+        let inherited = inherits(&base);
+        assert!(Arc::ptr_eq(&inherited.pools["team"].turn, &base.pools["team"].turn));
+        let own = owns(&inherited);
+        assert!(!Arc::ptr_eq(&own.pools["team"].turn, &base.pools["team"].turn));
+        own.pools["team"].calls.count("a", now);
+        own.pools["team"].calls.count("a", now);
+        assert_eq!((calls(&base), calls(&inherited), calls(&own)), (1, 1, 2));
+        assert_eq!(calls(&owns(&own)), 2, "carries over");
+        assert_eq!(calls(&inherits(&own)), 1, "the tenant's pool is gone");
+    }
+}

@@ -30,7 +30,7 @@ use pipeline::policy::{
 };
 use pipeline::routing::health::Admission;
 use pipeline::routing::inventory::{Listing, Model};
-use pipeline::routing::names::Names;
+use pipeline::routing::names::{Names, PreviousNames};
 use pipeline::routing::routes::{self, Routes};
 use pipeline::snapshot::Snapshot;
 use pipeline::snapshot::guardrails::Guardrails;

@@ -12,7 +12,7 @@ use domain::user_path::UserPath;
 use pipeline::call::receive;
 use pipeline::policy::{Fallback, FallbackMode, Policy};
 use pipeline::routing::choose::{SelectionContext, SelectionMode};
-use pipeline::routing::names::Names;
+use pipeline::routing::names::{Names, PreviousNames};
 use pipeline::routing::resolve::access::Access;
 use pipeline::routing::resolve::resolve;
 use pipeline::snapshot::Snapshot;

@@ -55,8 +55,8 @@ pub struct PoolView {
     pub strategy: Strategy,
     pub weights: BTreeMap<String, f64>,
     pub health_aware: bool,
-    /// Calls to the pool in the last hour, of this process.
-    pub calls_last_hour: u64,
+    /// Calls to the pool in the last hour, of this process; null for a tenant that does not own the pool.
+    pub calls_last_hour: Option<u64>,
     /// The current state of the members.
     pub members_status: Vec<MemberStatus>,
     #[serde(flatten)]
@@ -71,9 +71,10 @@ pub struct MemberStatus {
     pub enabled: bool,
     /// Null when the instance does not exist.
     pub health: Option<ProviderHealth>,
-    /// Calls to the pool that the member served in the last hour, of this process.
-    pub calls_last_hour: u64,
-    /// The share of these in the calls to the pool, 0 to 1; null without calls.
+    /// Calls to the pool that the member served in the last hour, of this process; null for a tenant that does not own
+    /// the pool.
+    pub calls_last_hour: Option<u64>,
+    /// The share of these in the calls to the pool, 0 to 1; null without them.
     pub share: Option<f64>,
 }
 
@@ -97,9 +98,12 @@ impl Served for Pool {
     fn view(stored: Stored<Self>, access: &TenantAccess<'_>) -> PoolView {
         let origin = ResourceOrigin::of(access.app, &stored);
         let pool = stored.value;
-        let calls = calls(access, &pool);
-        let total = calls.iter().sum();
-        let members = pool.members.iter().zip(calls);
+        // The calls of an inherited pool are those of all tenants.
+        let is_counted = access.tenant().is_none_or(|tenant| origin.tenant_id.as_deref() == Some(tenant));
+        let counts: Vec<Option<u64>> =
+            calls(access, &pool).into_iter().map(|calls| Some(calls).filter(|_| is_counted)).collect();
+        let total: Option<u64> = counts.iter().copied().sum();
+        let members = pool.members.iter().zip(counts);
         PoolView {
             calls_last_hour: total,
             members_status: members.map(|(member, calls)| status(access, member, calls, total)).collect(),
@@ -151,17 +155,21 @@ fn calls(access: &TenantAccess<'_>, pool: &Pool) -> Vec<u64> {
 }
 
 /// The current state of a member, which served this many of all calls to the pool.
-fn status(access: &TenantAccess<'_>, member: &str, calls: u64, total: u64) -> MemberStatus {
+fn status(access: &TenantAccess<'_>, member: &str, calls: Option<u64>, total: Option<u64>) -> MemberStatus {
     let snapshot = access.snapshot();
     let instance = snapshot.routes.instances.get(member);
     MemberStatus {
         name: member.to_owned(),
         known: instance.is_some(),
         enabled: instance.is_some_and(|instance| instance.provider.enabled),
-        health: instance.map(|instance| providers::health_of(access.app, instance).0),
+        health: instance.map(|instance| providers::health_of(access.app, instance, access.tenant()).0),
         calls_last_hour: calls,
-        share: (total > 0).then(|| (calls as f64 / total as f64 * 1000.0).round() / 1000.0),
+        share: calls.zip(total.filter(|total| *total > 0)).map(share),
     }
+}
+
+fn share((calls, total): (u64, u64)) -> f64 {
+    (calls as f64 / total as f64 * 1000.0).round() / 1000.0
 }
 
 /// List pools by name.

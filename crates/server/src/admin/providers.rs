@@ -40,7 +40,9 @@ pub async fn list(
     State(app): State<Arc<App>>,
     authorized: Authorized<Read<Providers>>,
 ) -> Json<Vec<ProviderView>> {
-    Json(authorized.snapshot.routes.instances.values().map(|instance| view::show(&app, instance)).collect())
+    let (instances, tenant) = (&authorized.snapshot.routes.instances, authorized.reported_tenant());
+    let tenant = tenant.map(|tenant| &**tenant);
+    Json(instances.values().map(|instance| view::show(&app, instance, tenant)).collect())
 }
 
 /// List the provider types.
@@ -60,7 +62,9 @@ pub async fn status(
     State(app): State<Arc<App>>,
     authorized: Authorized<Read<Providers>>,
 ) -> Json<Vec<StatusView>> {
-    Json(authorized.snapshot.routes.instances.values().map(|instance| view::status(&app, instance)).collect())
+    let (instances, tenant) = (&authorized.snapshot.routes.instances, authorized.reported_tenant());
+    let tenant = tenant.map(|tenant| &**tenant);
+    Json(instances.values().map(|instance| view::status(&app, instance, tenant)).collect())
 }
 
 /// Create a provider instance.
@@ -96,7 +100,7 @@ pub async fn read(
 ) -> Result<Response, Problem> {
     let instance = find(&authorized.snapshot.routes.instances, &name)?;
     let stored = authorized.documents(&app).collection::<Provider>().get_readable(&name).await?;
-    let view = Json(view::show(&app, &instance));
+    let view = Json(view::show(&app, &instance, authorized.reported_tenant().map(|tenant| &**tenant)));
     Ok(match stored {
         Some(stored) => record::answer(StatusCode::OK, &stored.etag(), view.0),
         None => view.into_response(),
@@ -174,7 +178,7 @@ async fn write(
     let tenant = access.tenant().map(str::to_owned);
     app.gateway.tasks.spawn(async move { refresher.discover_one(tenant.as_deref(), &name).await });
     let instance = find(&access.snapshot().routes.instances, &provider.name)?;
-    Ok(record::answer(status, &stored.etag(), view::show(app, &instance)))
+    Ok(record::answer(status, &stored.etag(), view::show(app, &instance, access.tenant())))
 }
 
 /// Rejects an address that the egress policy forbids when it is configured, not when it is first used.
@@ -257,5 +261,5 @@ pub async fn discover(
     }
     app.refresher.discover_one(access.tenant(), &name).await;
     let instance = find(&access.snapshot().routes.instances, &name)?;
-    Ok(Json(view::show(&app, &instance)))
+    Ok(Json(view::show(&app, &instance, access.tenant())))
 }

@@ -66,7 +66,7 @@ const mean = (values: (number | null)[]) => {
 /** Health of the providers, trouble first. */
 export function ProvidersPanel({ providers }: { providers: Schema<"StatusView">[] }) {
   const rank = (provider: Schema<"StatusView">) => ORDER.indexOf(healthKind(provider.health.state));
-  const sorted = [...providers].sort((a, b) => rank(a) - rank(b) || b.calls_last_hour - a.calls_last_hour || a.name.localeCompare(b.name)).slice(0, 5);
+  const sorted = [...providers].sort((a, b) => rank(a) - rank(b) || (b.calls_last_hour ?? 0) - (a.calls_last_hour ?? 0) || a.name.localeCompare(b.name)).slice(0, 5);
   return (
     <Panel title="Providers" sub="first byte, last hour" go={{ label: providers.length > 5 ? `All ${providers.length}` : "Providers", to: "/providers" }}>
       <ul className="pb-1">
@@ -76,14 +76,14 @@ export function ProvidersPanel({ providers }: { providers: Schema<"StatusView">[
           const said = open ? "breaker open" : kind === "ok" ? "" : health.state.replaceAll("_", " ");
           return (
             <li key={name} className="border-line not-first:border-t">
-              <Link to="/providers" search={{ open: name } as never} title={health.last_error ?? `${plural(calls_last_hour, "call")} in the last hour, ${plural(errors_last_hour, "error")}`} className="grid h-9 grid-cols-[minmax(0,1fr)_auto_64px] items-center gap-3 px-4 hover:bg-hover">
+              <Link to="/providers" search={{ open: name } as never} title={health.last_error ?? (calls_last_hour == null ? undefined : `${plural(calls_last_hour, "call")} in the last hour, ${plural(errors_last_hour ?? 0, "error")}`)} className="grid h-9 grid-cols-[minmax(0,1fr)_auto_64px] items-center gap-3 px-4 hover:bg-hover">
                 <span className="flex min-w-0 items-center gap-1.5">
                   <StatusIcon kind={kind} />
                   <span className="truncate font-medium">{name}</span>
                   <span className={said ? "truncate text-small text-ink-3" : "sr-only"}>{said || "ok"}</span>
                 </span>
-                <Sparkline values={series.first_byte_ms} width={64} tone={kind === "warn" ? "warn" : kind === "bad" ? "bad" : undefined} />
-                <span className={`num text-right ${kind === "ok" ? "text-ink-2" : "font-medium"}`}>{open ? NONE : duration(mean(series.first_byte_ms))}</span>
+                <Sparkline values={series?.first_byte_ms ?? []} width={64} tone={kind === "warn" ? "warn" : kind === "bad" ? "bad" : undefined} />
+                <span className={`num text-right ${kind === "ok" ? "text-ink-2" : "font-medium"}`}>{open ? NONE : duration(mean(series?.first_byte_ms ?? []))}</span>
               </Link>
             </li>
           );

@@ -37,13 +37,13 @@ export function useRate(enabled: boolean): LiveRate {
 }
 
 /** Requests per second of the last minute. */
-export function RatePanel({ rate, inFlight }: { rate: LiveRate; inFlight: number }) {
+export function RatePanel({ rate, inFlight }: { rate: LiveRate; inFlight?: number | null }) {
   return (
     <Panel title="Requests per second" sub="last minute" go={{ label: "Console", to: "/console" }}>
       <div className="grid grid-cols-[auto_minmax(0,1fr)] items-end gap-4 px-4 pb-3">
         <div>
           <div className="num text-display font-strong tracking-[-0.02em]">{rate.perSecond < 100 ? rate.perSecond.toFixed(1) : count(rate.perSecond)}</div>
-          <div className="num text-small whitespace-nowrap text-ink-3">{count(inFlight)} in flight</div>
+          {inFlight != null && <div className="num text-small whitespace-nowrap text-ink-3">{count(inFlight)} in flight</div>}
           <div className="num text-small whitespace-nowrap text-ink-3">{rate.overheadMs === null ? "no calls yet" : `overhead ${duration(rate.overheadMs)}`}</div>
         </div>
         <TickBars bars={rate.bars} label={`Requests in each of the last 60 seconds, ${rate.perSecond.toFixed(1)} per second on average`} />

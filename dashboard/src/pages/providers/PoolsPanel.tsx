@@ -32,7 +32,7 @@ function PoolRow({ pool, onOpen }: { pool: Pool; onOpen: (name: string) => void 
         </button>
         <Tag mono>{pool.strategy}</Tag>
         <span className="min-w-0 truncate text-small text-ink-3" title={pool.description || undefined}>{pool.description || STRATEGIES[pool.strategy]?.short}</span>
-        <span className="num ml-auto text-small text-ink-2">{calls === undefined ? plural(pool.members.length, "member") : calls === 0 ? "no calls, last hour" : `${plural(calls, "call")}, last hour`}</span>
+        <span className="num ml-auto text-small text-ink-2">{calls == null ? plural(pool.members.length, "member") : calls === 0 ? "no calls, last hour" : `${plural(calls, "call")}, last hour`}</span>
       </div>
       <ul className="mt-2 flex gap-1 phone:flex-col phone:gap-2">
         {pool.members_status.map((member, i) => {

@@ -47,7 +47,7 @@ export function ProviderDrawer({ name, status, readOnly, onClose }: { name: stri
       <ConfirmDialog
         title={view?.overrides ? `Delete the changes of ${name}?` : `Delete ${name}?`}
         body={view?.overrides ? <p>The values from the {SOURCES[view.overrides] ?? view.overrides} are then in force again. The key stored here is lost and cannot be restored.</p> : <p>Calls no longer go to it, and its key is lost: this cannot be undone. Pools and combos that name it skip it.</p>}
-        warning={status && status.health.in_flight > 0 ? `${plural(status.health.in_flight, "call")} in flight now.` : undefined}
+        warning={status?.health.in_flight ? `${plural(status.health.in_flight, "call")} in flight now.` : undefined}
         instead={view?.enabled ? { label: "Disable instead", run: () => (setAsking(false), provider.save(name, { ...PROVIDERS.bodyOf(view), enabled: false })) } : undefined}
         typed={name}
         confirm="Delete provider"
@@ -82,7 +82,7 @@ export function ProviderDrawer({ name, status, readOnly, onClose }: { name: stri
             { label: "Health", value: <Status kind={status.enabled ? healthKind(status.health.state) : "paused"}>{stateWord(status.health.state, status.enabled)}</Status> },
             { label: "First byte", value: duration(status.health.latency_ewma_ms) },
             { label: "Errors", value: <Link to="/audit" search={{ provider: name, status: "error", days: "1" }} className="link">{percent(status.health.error_rate)}{status.errors_last_hour ? `, ${plural(status.errors_last_hour, "call")} in the last hour` : ""}</Link> },
-            { label: "Calls, last hour", value: <Link to="/audit" search={{ provider: name, days: "1" }} className="link">{status.calls_last_hour === undefined ? "Show calls" : count(status.calls_last_hour)}</Link> },
+            { label: "Calls, last hour", value: <Link to="/audit" search={{ provider: name, days: "1" }} className="link">{status.calls_last_hour == null ? "Show calls" : count(status.calls_last_hour)}</Link> },
             { label: "Models", value: <Link to="/models" search={{ provider: name }} className="link">{count(status.health.model_count)}</Link> },
             { label: "Models listed", value: status.health.last_discovery_at ? ago(status.health.last_discovery_at) : "never" },
             { label: "From", value: `${SOURCES[status.source] ?? status.source}${view?.overrides ? `, over the ${SOURCES[view.overrides] ?? view.overrides}` : ""}` },

@@ -46,7 +46,7 @@ const COLUMNS: Column<ProviderStatus>[] = [
       </span>
     ),
   },
-  { key: "flight", title: "In flight", align: "right", cell: (row) => <span className="text-ink-2">{count(row.health.in_flight)}</span> },
+  { key: "flight", title: "In flight", align: "right", cell: (row) => <span className="text-ink-2">{row.health.in_flight == null ? "–" : count(row.health.in_flight)}</span> },
   { key: "models", title: "Models", align: "right", cell: (row) => <Link to="/models" search={{ provider: row.name }} className="text-ink-2 hover:underline">{count(row.health.model_count)}</Link> },
   { key: "from", title: "From", cell: (row) => <span className="inline-flex items-center gap-1.5 text-ink-2">{row.source !== "admin" && <Lock aria-hidden className="size-3.5 text-ink-3" />}{SOURCES[row.source] ?? row.source}</span> },
 ];

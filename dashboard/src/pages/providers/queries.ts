@@ -5,12 +5,12 @@ import { useResource } from "@/api/query";
 /** Calls, errors and mean first byte per minute of the last hour, oldest first. */
 export type Series = { start: string; bucket_seconds: number; calls: number[]; errors: number[]; first_byte_ms: (number | null)[] };
 export type ModelStatus = Schema<"ModelHealth">;
-export type ProviderStatus = Omit<Schema<"StatusView">, "health"> & { health: Schema<"ProviderHealth"> & { last_success_at?: string | null }; series?: Series; calls_last_hour?: number; errors_last_hour?: number };
+export type ProviderStatus = Omit<Schema<"StatusView">, "health"> & { health: Schema<"ProviderHealth"> & { last_success_at?: string | null }; series?: Series | null };
 export type Provider = Schema<"ProviderView">;
 export type ProviderType = Schema<"TypeView">;
 export type Resilience = Partial<Schema<"Resilience">>;
-export type Member = Schema<"MemberStatus"> & { calls_last_hour?: number; share?: number | null };
-export type Pool = Omit<Schema<"PoolView">, "members_status"> & { members_status: Member[]; calls_last_hour?: number };
+export type Member = Schema<"MemberStatus">;
+export type Pool = Omit<Schema<"PoolView">, "members_status"> & { members_status: Member[] };
 export type TestResult = Schema<"TestResult"> & { models?: string[] };
 
 export type PoolBody = { description: string; members: string[]; strategy: Schema<"Strategy">; weights: Record<string, number>; health_aware: boolean };

@@ -29,8 +29,8 @@ pub struct Overview {
     pub server_time: String,
     /// The time of the figures; the same
     pub as_of: String,
-    /// Calls in flight in this process
-    pub in_flight: i64,
+    /// Calls in flight in this process; null for a tenant, because they are those of all tenants
+    pub in_flight: Option<i64>,
     /// Absent without `admin:usage:read`
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub usage: Option<OverviewUsage>,
@@ -96,12 +96,13 @@ pub async fn overview(
         false => None,
     };
     let instances = authorized.snapshot.routes.instances.values();
+    let tenant = authorized.reported_tenant().map(|tenant| &**tenant);
     Ok(Json(Overview {
         server_time: record::time(now),
         as_of: record::time(now),
-        in_flight: app.gateway.metrics.in_flight.get(),
+        in_flight: tenant.is_none().then(|| app.gateway.metrics.in_flight.get()),
         usage,
-        providers: instances.map(|instance| providers::status_of(&app, instance)).collect(),
+        providers: instances.map(|instance| providers::status_of(&app, instance, tenant)).collect(),
         recent_errors: may_read(Area::Console).then(|| recent_errors(&app, &authorized)),
         document_errors: authorized.snapshot.document_errors.len(),
     }))

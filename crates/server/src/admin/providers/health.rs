@@ -26,9 +26,10 @@ pub struct ProviderHealth {
     pub error_rate: f64,
     /// The mean over its models of the average time to the first byte
     pub latency_ewma_ms: Option<f64>,
-    pub in_flight: u32,
+    /// Null for a tenant that does not own the instance
+    pub in_flight: Option<u32>,
     pub last_error: Option<String>,
-    /// The last answer of one of its models in this process
+    /// The last answer of one of its models in this process; null for a tenant that does not own the instance
     pub last_success_at: Option<String>,
     pub last_discovery_at: Option<String>,
     pub model_count: usize,
@@ -49,13 +50,21 @@ pub struct ModelHealth {
     pub error_rate: f64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ewma_ms: Option<f64>,
-    pub in_flight: u32,
+    /// Null for a tenant that does not own the instance
+    pub in_flight: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_error: Option<String>,
 }
 
-/// The health of an instance, and of its models that calls have used.
-pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) {
+/// Whether a tenant, or a caller without one, is shown how much an instance is used. The figures of an inherited one are
+/// those of all tenants.
+pub fn shows_use(instance: &Instance, tenant: Option<&str>) -> bool {
+    tenant.is_none() || instance.tenant.as_deref() == tenant
+}
+
+/// The health of an instance, and of its models that calls have used, as a tenant sees them.
+pub fn of(app: &App, instance: &Instance, tenant: Option<&str>) -> (ProviderHealth, Vec<ModelHealth>) {
+    let shows_use = shows_use(instance, tenant);
     let now = app.gateway.clock.tick();
     let seen = instance.health().into_iter().map(|(model, health)| (model, health.view(now)));
     let lived: Vec<(String, HealthView)> = seen.filter(|(_, seen)| was_used(seen)).collect();
@@ -71,14 +80,15 @@ pub fn of(app: &App, instance: &Instance) -> (ProviderHealth, Vec<ModelHealth>) 
         error_rate: share(mean(views.iter().map(|seen| seen.error_rate)).unwrap_or(0.0)),
         latency_ewma_ms: mean(views.iter().filter_map(|seen| seen.latency_ewma.map(milliseconds)))
             .map(tenths),
-        in_flight: views.iter().map(|seen| seen.in_flight).sum(),
+        in_flight: shows_use.then(|| views.iter().map(|seen| seen.in_flight).sum()),
         last_error: reason,
         last_success_at: last_success(&views)
+            .filter(|_| shows_use)
             .map(|at| record::time(back(app.gateway.clock.now(), now.saturating_sub(at)))),
         last_discovery_at: listing.at.map(record::time),
         model_count: instance.deployments.len(),
     };
-    (health, lived.iter().map(|(model, seen)| show(model, seen)).collect())
+    (health, lived.iter().map(|(model, seen)| show(model, seen, shows_use)).collect())
 }
 
 /// The time of the last success of a model.
@@ -113,7 +123,7 @@ fn judge(views: &[&HealthView], listing: &Listing, built_in: bool) -> (&'static 
     (state, reason)
 }
 
-fn show(model: &str, seen: &HealthView) -> ModelHealth {
+fn show(model: &str, seen: &HealthView, shows_use: bool) -> ModelHealth {
     let whole = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     ModelHealth {
         model: model.to_owned(),
@@ -122,7 +132,7 @@ fn show(model: &str, seen: &HealthView) -> ModelHealth {
         cooling_for_ms: seen.cooling_for.map(whole),
         error_rate: share(seen.error_rate),
         latency_ewma_ms: seen.latency_ewma.map(milliseconds).map(tenths),
-        in_flight: seen.in_flight,
+        in_flight: shows_use.then_some(seen.in_flight),
         last_error: seen.last_error.clone(),
     }
 }
@@ -244,7 +254,7 @@ mod tests {
             in_flight: 2,
             ..open()
         };
-        let shown = serde_json::to_value(show("m", &seen)).unwrap();
+        let shown = serde_json::to_value(show("m", &seen, true)).unwrap();
         let expected = serde_json::json!({"model": "m", "breaker": "open", "open_for_ms": 3000, "error_rate": 0.123,
             "latency_ewma_ms": 12.3, "in_flight": 2, "last_error": "connection refused"});
         assert_eq!(shown, expected);

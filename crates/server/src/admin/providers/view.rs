@@ -49,10 +49,12 @@ pub struct StatusView {
     pub health: ProviderHealth,
     /// Only models that calls have used.
     pub models: Vec<ModelHealth>,
-    /// Its calls in each of the last 60 minutes
-    pub series: RecentCalls,
-    pub calls_last_hour: u64,
-    pub errors_last_hour: u64,
+    /// Its calls in each of the last 60 minutes; null for a tenant that does not own the instance
+    pub series: Option<RecentCalls>,
+    /// Null for a tenant that does not own the instance
+    pub calls_last_hour: Option<u64>,
+    /// Null for a tenant that does not own the instance
+    pub errors_last_hour: Option<u64>,
 }
 
 #[derive(Serialize, ToSchema)]
@@ -78,7 +80,8 @@ pub fn types() -> Vec<TypeView> {
     vendors::list().iter().map(show).collect()
 }
 
-pub fn show(app: &App, instance: &Instance) -> ProviderView {
+/// An instance as a tenant sees it.
+pub fn show(app: &App, instance: &Instance, tenant: Option<&str>) -> ProviderView {
     let provider = &instance.provider;
     let last4 = provider.api_key.as_ref().and_then(|key| key.last4()).map(str::to_owned);
     ProviderView {
@@ -96,7 +99,7 @@ pub fn show(app: &App, instance: &Instance) -> ProviderView {
         api_key_set: provider.api_key.is_some(),
         api_key_last4: last4,
         resilience: provider.resilience.clone(),
-        health: health::of(app, instance).0,
+        health: health::of(app, instance, tenant).0,
     }
 }
 
@@ -111,9 +114,10 @@ fn overridden(app: &App, instance: &Instance) -> Option<&'static str> {
     }
 }
 
-pub fn status(app: &App, instance: &Instance) -> StatusView {
-    let (health, models) = health::of(app, instance);
-    let series = RecentCalls::of(app, instance);
+/// The health of an instance as a tenant sees it.
+pub fn status(app: &App, instance: &Instance, tenant: Option<&str>) -> StatusView {
+    let (health, models) = health::of(app, instance, tenant);
+    let series = health::shows_use(instance, tenant).then(|| RecentCalls::of(app, instance));
     StatusView {
         name: instance.provider.name.clone(),
         provider_type: instance.provider.provider_type.clone(),
@@ -121,8 +125,8 @@ pub fn status(app: &App, instance: &Instance) -> StatusView {
         source: instance.source,
         health,
         models,
-        calls_last_hour: series.calls(),
-        errors_last_hour: series.errors(),
+        calls_last_hour: series.as_ref().map(RecentCalls::calls),
+        errors_last_hour: series.as_ref().map(RecentCalls::errors),
         series,
     }
 }

@@ -213,3 +213,49 @@ async fn documents_of_tenants_survive_a_restart_and_reach_other_replicas() {
     })
     .await;
 }
+
+/// How much inherited instances and pools are used is a figure of all tenants, and their key is the operator's.
+#[tokio::test]
+async fn a_tenant_sees_and_tests_the_use_of_its_own_providers_only() {
+    app::each_with(settings, async |app| {
+        let (acme, _) = tenants(&app).await;
+        app.put("/admin/api/v1/providers/lab", provider(&app)).key(&acme).send().await.expect_status(201);
+        let pool = json!({"name": "all", "members": ["openai"]});
+        app.post("/admin/api/v1/pools", pool).send().await.expect_status(201);
+        let own = json!({"name": "labs", "members": ["lab", "openai"]});
+        app.post("/admin/api/v1/pools", own).key(&acme).send().await.expect_status(201);
+        app.chat("all/text").send().await.expect_status(200);
+        app.chat("lab/text").key(&acme).send().await.expect_status(200);
+
+        let read = async |key: &str, path: &str| {
+            app.get(format!("/admin/api/v1/{path}")).key(key).send().await.expect_status(200).json()
+        };
+        let named = |list: &Value, name: &str| {
+            list.as_array().unwrap().iter().find(|each| each["name"] == name).unwrap().clone()
+        };
+        let status = read(&acme, "providers/status").await;
+        let (inherited, lab) = (named(&status, "openai"), named(&status, "lab"));
+        for field in ["series", "calls_last_hour", "errors_last_hour"] {
+            assert!(inherited[field].is_null() && !lab[field].is_null(), "{field}");
+        }
+        for field in ["in_flight", "last_success_at"] {
+            assert!(inherited["health"][field].is_null() && !lab["health"][field].is_null(), "{field}");
+        }
+        assert_eq!(lab["calls_last_hour"], 1);
+        assert_eq!(named(&read(app::MASTER, "providers/status").await, "openai")["calls_last_hour"], 1);
+        let pools = read(&acme, "pools").await;
+        let (inherited, labs) = (named(&pools, "all"), named(&pools, "labs"));
+        assert_eq!((&inherited["calls_last_hour"], &labs["calls_last_hour"]), (&Value::Null, &json!(0)));
+        assert_eq!(inherited["members_status"][0]["share"], Value::Null);
+        assert_eq!(read(app::MASTER, "pools/all").await["calls_last_hour"], 1);
+        assert_eq!(read(&acme, "dashboard/overview").await["in_flight"], Value::Null);
+        assert!(read(app::MASTER, "dashboard/overview").await["in_flight"].is_i64());
+
+        let test = async |key: &str, name: &str| {
+            app.post(format!("/admin/api/v1/providers/{name}/test"), json!({})).key(key).send().await.status
+        };
+        assert_eq!((test(&acme, "lab").await, test(&acme, "openai").await), (200, 403));
+        assert_eq!(test(app::MASTER, "openai").await, 200);
+    })
+    .await;
+}
