@@ -51,8 +51,10 @@ fn check_url(found: &Occurrence<'_>) -> Verdict {
     // The parameters of SQL Server follow a semicolon; a password may have one, too.
     let end = if text[..end].contains('@') { end } else { text.find(';').map_or(end, |at| at.min(end)) };
     let (authority, query) = text.split_at(end);
-    // Hosts may have commas between them; behind them a comma starts the next column of a table.
-    let query = query.split(',').next().unwrap_or_default();
+    // Hosts may have commas between them; behind them a comma starts the next column of a table, unless a parameter with
+    // a secret follows.
+    let column = query.match_indices(',').find(|(at, _)| !has_secret_parameter(&query[*at..]));
+    let query = column.map_or(query, |(at, _)| &query[..at]);
     let length = found.matched().len() + authority.len() + query.len();
     let has_secret = has_credentials(authority) || !is_web && has_secret_parameter(query);
     if has_secret { found.part(0..length) } else { Verdict::Invalid }

@@ -34,15 +34,17 @@ fn contains_any(text: &str, words: &[&str]) -> bool {
     }
 }
 
-/// A text in lower case, with the words of names such as `homePhone` apart.
+/// A text in lower case, with the words of names such as `homePhone` apart; `iPhone` is one word.
 fn words_of(text: &str) -> String {
     let mut words = String::with_capacity(text.len() + 8);
-    let mut is_lower = false;
+    let (mut is_lower, mut letters) = (false, 0);
     for character in text.chars() {
-        if is_lower && character.is_uppercase() {
+        if is_lower && letters > 1 && character.is_uppercase() {
             words.push(' ');
+            letters = 0;
         }
         is_lower = character.is_lowercase();
+        letters = if character.is_alphabetic() { letters + 1 } else { 0 };
         words.extend(character.to_lowercase());
     }
     words
@@ -50,13 +52,21 @@ fn words_of(text: &str) -> String {
 
 /// Whether a text contains a word that does not continue another one to its left.
 fn contains_word(text: &str, word: &str) -> bool {
+    // Scripts without capitals, such as Chinese, have no spaces between words, or join them with others.
+    if word.starts_with(|first: char| first.is_alphabetic() && !is_cased(first)) {
+        return text.contains(word);
+    }
+    // Short words would be found inside of others.
+    let is_short = word.chars().count() <= 4;
     text.match_indices(word).any(|(start, _)| {
-        let starts_word = !text[..start].chars().next_back().is_some_and(|last| last.is_ascii_alphanumeric());
-        let following = &text[start + word.len()..];
-        // Short words would be found inside of others.
-        let ends_word = word.len() > 4 || !following.starts_with(|next: char| next.is_ascii_alphabetic());
-        starts_word && ends_word
+        let joins = |last: char| last.is_numeric() || is_cased(last);
+        let starts_word = !text[..start].chars().next_back().is_some_and(joins);
+        starts_word && !(is_short && text[start + word.len()..].starts_with(is_cased))
     })
+}
+
+fn is_cased(letter: char) -> bool {
+    letter.is_lowercase() || letter.is_uppercase()
 }
 
 #[cfg(test)]
@@ -75,5 +85,12 @@ mod tests {
         assert!(!contains_any("\"homePhone\": ", &["mephone"]));
         assert!(!contains_word("business ", "sin"));
         assert!(!contains_word("single ", "sin"));
+        assert!(!contains_any("Пользователь ", &["тел"]));
+        assert!(!contains_any("télévision ", &["tél"]));
+        assert!(!contains_any("iPhone ", &["phone"]));
+        assert!(contains_any("Тел. ", &["тел"]));
+        assert!(contains_any("Tél : ", &["tél"]));
+        assert!(contains_any("我的电话是", &["电话"]));
+        assert!(contains_any("我的tel", &["tel"]));
     }
 }

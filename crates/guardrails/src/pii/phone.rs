@@ -103,7 +103,61 @@ fn check_north_american(found: &Occurrence<'_>) -> Verdict {
 }
 
 fn check_national(found: &Occurrence<'_>) -> Verdict {
-    decide(found, has_balanced_brackets(found.matched()))
+    let text = found.matched();
+    if let Some(separator) = text.bytes().nth(2).filter(|byte| matches!(byte, b' ' | b'.'))
+        && text.len() == PAIRS_LENGTH
+        && !has_word_before(found, &WORDS)
+    {
+        let (_, before) = found.context();
+        let Some(is_followed) = starts_with_pair(found.rest(), separator, found.is_end()) else {
+            return Verdict::NeedsMore;
+        };
+        if is_followed || ends_with_pair(before, separator) || counts_up(text) {
+            return Verdict::Invalid;
+        }
+    }
+    decide(found, has_balanced_brackets(text))
+}
+
+/// The length of a number of five pairs of digits.
+const PAIRS_LENGTH: usize = 14;
+
+/// Whether a text starts with a separator and two hexadecimal digits, so that a number before it is a part of a dump or of
+/// a list; `None` if more text has to arrive.
+fn starts_with_pair(rest: &str, separator: u8, is_end: bool) -> Option<bool> {
+    match rest.as_bytes() {
+        [first, high, low, following @ ..] if *first == separator && is_pair(*high, *low) => {
+            match following {
+                [] if !is_end => None,
+                [next, ..] => Some(!next.is_ascii_alphanumeric()),
+                [] => Some(true),
+            }
+        }
+        [] => is_end.then_some(false),
+        [first] | [first, _] if *first == separator => is_end.then_some(false),
+        _ => Some(false),
+    }
+}
+
+/// Whether a text ends with two hexadecimal digits and a separator.
+fn ends_with_pair(before: &str, separator: u8) -> bool {
+    match before.as_bytes() {
+        [preceding @ .., high, low, last] if *last == separator && is_pair(*high, *low) => {
+            !preceding.last().is_some_and(u8::is_ascii_alphanumeric)
+        }
+        _ => false,
+    }
+}
+
+/// Whether two characters are hexadecimal digits and not a word of French, whose numbers have pairs.
+fn is_pair(high: u8, low: u8) -> bool {
+    high.is_ascii_hexdigit() && low.is_ascii_hexdigit() && ![*b"de", *b"ce"].contains(&[high, low])
+}
+
+/// Whether pairs of digits are consecutive numbers, such as `01 02 03`.
+fn counts_up(text: &str) -> bool {
+    let pairs: Vec<u32> = text.split([' ', '.']).filter_map(|pair| pair.parse().ok()).collect();
+    pairs.windows(2).all(|pair| pair[0] + 1 == pair[1])
 }
 
 fn check_with_context(found: &Occurrence<'_>) -> Verdict {

@@ -87,6 +87,9 @@ fn phone() {
             "Order 2125550123, 123-456-7890, 2024-03-15 and +1",
             "call on 2024-03-15",
             "a+49 30 1 and x+1234567890123456789",
+            "Пользователь 10023456, télévision 10023456, iPhone 10023456",
+            "00 01 23 45 67 89 ab cd, 01 23 45 67 89 ab, 01 02 03 04 05 and 01.02.03.04.05",
+            "au «01 42 68 53 00» de 9h, тел. «10023456»",
         ],
     );
 }
@@ -327,6 +330,7 @@ fn connection_string() {
             "«DefaultEndpointsProtocol=https;AccountName=x;AccountKey=YWJjZGVmZ2hpamtsbW5vcA==»",
             "postgres://localhost/app redis://cache:6379/0 postgres://user:${PASSWORD}@db/app",
             "host = localhost, port = 5432 and user=bob",
+            "«postgres://db/app?options=a,b&password=S3cret»,0.12 and postgres://db/app?options=a,b",
         ],
     );
 }
