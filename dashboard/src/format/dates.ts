@@ -46,6 +46,21 @@ export function isoDay(at: Moment): string {
   return parts;
 }
 
+/** The last second of a day (YYYY-MM-DD) in the chosen zone. */
+export function endOfDay(date: string): string {
+  const wanted = Date.parse(`${date}T23:59:59Z`);
+  // The offset of the zone is read at the guess, and again there: the clock may change on that day.
+  const guess = wanted - offsetAt(wanted);
+  return new Date(wanted - offsetAt(guess)).toISOString();
+}
+
+/** What the chosen zone is ahead of UTC at a time, in milliseconds. */
+function offsetAt(at: number): number {
+  const parts = new Intl.DateTimeFormat("en-CA", { timeZone: zone(), hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" }).formatToParts(at);
+  const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);
+  return Date.UTC(of("year"), of("month") - 1, of("day"), of("hour"), of("minute"), of("second")) - at;
+}
+
 /** "now", "12 s ago", "2 d ago"; "in 3 d" for the future. */
 export function ago(at: Moment | null | undefined, now: number = Date.now()): string {
   if (at == null) return "never";

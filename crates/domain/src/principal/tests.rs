@@ -44,7 +44,7 @@ fn facts(id: &str) -> Arc<KeyFacts> {
     Arc::new(KeyFacts {
         id: id.into(),
         name: "one".into(),
-        description: "".into(),
+        searchable: "".into(),
         digest: [0; 32],
         scopes: vec![Scope::Admin(Some(Area::Usage), Action::Read)],
         user_path: Some(UserPath::parse("/team").unwrap()),

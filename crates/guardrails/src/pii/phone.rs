@@ -104,7 +104,7 @@ fn check_north_american(found: &Occurrence<'_>) -> Verdict {
 
 fn check_national(found: &Occurrence<'_>) -> Verdict {
     let text = found.matched();
-    if let Some(separator) = text.bytes().nth(2).filter(|byte| matches!(byte, b' ' | b'.'))
+    if let Some(separator) = text.as_bytes().get(2).copied().filter(|byte| matches!(byte, b' ' | b'.'))
         && text.len() == PAIRS_LENGTH
         && !has_word_before(found, &WORDS)
     {

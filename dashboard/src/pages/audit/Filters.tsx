@@ -17,6 +17,7 @@ const SORTS = [{ value: "-timestamp", label: "Newest first" }, { value: "timesta
 /** Filters that are shown only when set, or chosen from "Filter". */
 const MORE = { provider: "Provider", method: "Method", path: "Route", stream: "Stream", session_id: "Session", error_type: "Error type" } as const;
 type MoreName = keyof typeof MORE;
+const OUTCOMES = [{ value: "error", label: "errors" }, { value: "ok", label: "without errors" }];
 
 const distinct = (values: (string | null | undefined)[]) => [...new Set(values.filter((value): value is string => Boolean(value)))].sort();
 
@@ -75,7 +76,7 @@ export function AuditFilters({ filters, setFilters, stats, rows }: { filters: Fi
     >
       <SearchInput label="Request id, model, path, error" value={filters.search} onChange={(search) => setFilters({ search })} />
       <RangeChip filters={filters} setFilters={setFilters} />
-      <FilterChip label="Status" value={filters.status === "error" ? null : filters.status} onChange={(status) => setFilters({ status })} options={distinct([...Object.keys(stats?.by_status ?? {}), filters.status === "error" ? "" : filters.status])} />
+      {chip("status", "Status", { options: [...OUTCOMES, ...distinct([...Object.keys(stats?.by_status ?? {}), /^\d/.test(filters.status) ? filters.status : ""]).map((value) => ({ value, label: value }))] })}
       {chip("requested_model", "Model", { options: distinct([...rows.map((row) => row.requested_model), filters.requested_model]) })}
       {chip("user_path", "Path", { placeholder: "/team/app" })}
       {chip("auth_key_id", "Key", { options: [...keys].map(([value, label]) => ({ value, label })), placeholder: "Id of a key", display: keys.get(filters.auth_key_id) })}

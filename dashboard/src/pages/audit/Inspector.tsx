@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { ChevronDown, ChevronUp, MessagesSquare, Route } from "lucide-react";
+import { ApiError } from "@/api/errors";
 import { useSession } from "@/app/session";
 import { buttonClass, IconButton, Kbd } from "@/components/Button";
 import { CopyAs } from "@/components/CopyAs";
@@ -36,6 +37,7 @@ type InspectorProps = {
 export function Inspector({ id, known, tab, onTab, onClose, onStep, onOpen }: InspectorProps) {
   const read = useEntry(id);
   const entry = read.data ?? known;
+  const missing = read.error instanceof ApiError && read.error.status === 404;
   return (
     <Drawer
       inspector
@@ -51,7 +53,7 @@ export function Inspector({ id, known, tab, onTab, onClose, onStep, onOpen }: In
       }
       footer={entry && <Footer entry={entry} />}
     >
-      {entry ? <Content entry={entry} whole={Boolean(read.data)} tab={tab} onTab={onTab} onOpen={onOpen} /> : read.error ? <ErrorNote error={read.error} onRetry={() => void read.refetch()} /> : read.data === null ? <Missing id={id} /> : <SkeletonRows rows={8} columns={2} />}
+      {entry ? <Content entry={entry} whole={Boolean(read.data)} tab={tab} onTab={onTab} onOpen={onOpen} /> : missing ? <Missing id={id} /> : read.error ? <ErrorNote error={read.error} onRetry={() => void read.refetch()} /> : <SkeletonRows rows={8} columns={2} />}
     </Drawer>
   );
 }
@@ -59,7 +61,7 @@ export function Inspector({ id, known, tab, onTab, onClose, onStep, onOpen }: In
 function Missing({ id }: { id: string }) {
   return (
     <EmptyState title="This call is not in the audit log">
-      No entry has the request id <code className="break-all">{id}</code>. It may be older than <code>LOGGING_RETENTION_DAYS</code>, or its workflow keeps no audit.
+      No entry has the id <code className="break-all">{id}</code>. It may be older than <code>LOGGING_RETENTION_DAYS</code>, or its workflow keeps no audit.
     </EmptyState>
   );
 }

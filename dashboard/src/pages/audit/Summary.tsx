@@ -45,7 +45,7 @@ export function Summary({ stats, now, filters, setFilters }: { stats: Stats | nu
         <Fig label={stats.truncated ? "Newest calls" : "Calls"}>{count(stats.count)}</Fig>
         <Fig label="Errors">
           {stats.errors ? (
-            <button type="button" aria-pressed={filters.status === "error"} title="Show the status codes" className="rounded-sm underline decoration-line-strong underline-offset-2 hover:decoration-current" onClick={() => setFilters({ status: filters.status === "error" ? null : "error" })}>
+            <button type="button" aria-pressed={filters.status === "error"} title="Show only errors" className="rounded-sm underline decoration-line-strong underline-offset-2 hover:decoration-current" onClick={() => setFilters({ status: filters.status === "error" ? null : "error" })}>
               {count(stats.errors)}
             </button>
           ) : (

@@ -16,7 +16,6 @@ import { AuditFilters } from "./Filters";
 import { Inspector, type InspectorTab } from "./Inspector";
 import { canFollow, useLiveTail } from "./live";
 import { exportUrl, filtered, NO_CALL_FILTERS, useAuditFilters, useAuditLog } from "./queries";
-import { StatusCodes } from "./StatusCodes";
 import { Summary } from "./Summary";
 
 /** All audited calls: filters in the URL, histogram, live tail, and the inspector. */
@@ -75,7 +74,6 @@ export default function AuditPage() {
     >
       <AuditFilters filters={filters} setFilters={setFilters} stats={stats} rows={rows} />
       {!log.error && <Summary stats={stats} now={log.dataUpdatedAt} filters={filters} setFilters={setFilters} />}
-      {filters.status === "error" && stats && <StatusCodes stats={stats} onPick={(status) => setFilters({ status })} />}
       <NewBar count={live.waiting} dropped={live.dropped} onShow={showNew} />
       <div className="flex-1 bg-surface" onPointerEnter={(event) => event.pointerType === "mouse" && setOver(true)} onPointerLeave={() => setOver(false)}>
         {off ? (
@@ -110,7 +108,7 @@ export default function AuditPage() {
       </div>
       {rows.length > 0 && (
         <TableFoot keys={<><Kbd>J</Kbd><Kbd>K</Kbd> move <Kbd>↵</Kbd> open <Kbd>/</Kbd> search <Kbd>L</Kbd> live</>}>
-          <span>{count(rows.length)}{first?.total !== undefined && ` of ${first.total_is_exact === false ? "more than " : ""}${count(first.total + rows.length - log.rows.length)}`}</span>
+          <span>{count(rows.length)}{first?.total != null && ` of ${first.total_is_exact === false ? "more than " : ""}${count(first.total + rows.length - log.rows.length)}`}</span>
           <span>{log.isFetchingNextPage ? "Reading more" : log.hasNextPage ? "Scroll for more" : "All shown"}</span>
           {first?.search_truncated && <span>The search stopped after 200,000 calls; scroll to go on.</span>}
           {log.dataUpdatedAt > 0 && <span className="phone:hidden">{asOf(log.dataUpdatedAt)}{stats?.truncated && ", figures of the newest 100,000"}</span>}

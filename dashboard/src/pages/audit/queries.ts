@@ -1,5 +1,5 @@
 import { useFilters } from "@/app/filters";
-import { ADMIN, api } from "@/api/client";
+import { ADMIN, api, type Query } from "@/api/client";
 import { usePagedList, useResource } from "@/api/query";
 import { zone } from "@/format";
 import type { AuditLog, Entry } from "./types";
@@ -19,13 +19,18 @@ export function useAuditFilters() {
 
 export const filtered = (filters: Filters) => CALL_FILTERS.some((name) => filters[name] !== "");
 
-/** The filters as the API takes them. `status=error` is not a filter of the API: the page offers the codes instead. */
-export function apiQuery(filters: Filters): Record<string, string> {
-  const { start_date, end_date, days, status } = filters;
-  const query: Record<string, string> = { timezone: zone(), ...(start_date || end_date ? { ...(start_date && { start_date }), ...(end_date && { end_date }) } : { days }) };
-  for (const name of CALL_FILTERS) if (name !== "status" && filters[name]) query[name] = filters[name];
-  if (/^\d{3}$/.test(status)) query.status_code = status;
+/** The filters of calls as the API takes them. `status` is error, ok or a code. */
+export function callQuery(filters: Filters): Record<string, string> {
+  const query: Record<string, string> = {};
+  for (const name of CALL_FILTERS) if (filters[name]) query[name === "status" && /^\d{3}$/.test(filters.status) ? "status_code" : name] = filters[name];
   return query;
+}
+
+/** The range and the filters as the API takes them. */
+export function apiQuery(filters: Filters): Record<string, string> {
+  const { start_date, end_date, days } = filters;
+  const range: Record<string, string> = start_date || end_date ? { ...(start_date && { start_date }), ...(end_date && { end_date }) } : { days };
+  return { timezone: zone(), ...range, ...callQuery(filters) };
 }
 
 /** The calls, page by page; the first page brings figures and the count, the others none. */
@@ -35,25 +40,17 @@ export function useAuditLog(filters: Filters) {
   return usePagedList<Entry, AuditLog>(
     ["audit", query, sort],
     ({ cursor }, signal) => {
-      const params = { query: { ...query, sort, limit: "50", ...(cursor ? { cursor, include_total: "false" } : { include_stats: "true" }) } as never };
-      return api.GET("/admin/api/v1/audit/log", { params, signal }) as Promise<{ data?: AuditLog; error?: unknown; response: Response }>;
+      const page = cursor ? { cursor, include_total: false } : { include_stats: true };
+      const params = { query: { ...(query as Query<"/admin/api/v1/audit/log">), sort: sort as "-timestamp", limit: 50, include_data: false, ...page } };
+      return api.GET("/admin/api/v1/audit/log", { params, signal });
     },
     { keepPrevious: true, next: (page) => (page.next ? { cursor: page.next } : undefined) },
   );
 }
 
-/** One call with headers and bodies. `id` may also be a request id, which is searched for. */
+/** One call with headers and bodies. `id` may also be a request id. */
 export function useEntry(id: string) {
-  const byRequest = !id.includes("-");
-  return useResource<Entry | null>(
-    ["audit-entry", id],
-    async (signal) => {
-      if (!byRequest) return (await api.GET("/admin/api/v1/audit/log/{id}", { params: { path: { id } }, signal })) as { data?: Entry; error?: unknown; response: Response };
-      const found = await api.GET("/admin/api/v1/audit/log", { params: { query: { search: id, days: 365, limit: 1 } }, signal });
-      return { ...found, data: found.data ? ((found.data.entries[0] as Entry | undefined) ?? null) : undefined };
-    },
-    { staleTime: Infinity },
-  );
+  return useResource(["audit-entry", id], (signal) => api.GET("/admin/api/v1/audit/log/{id}", { params: { path: { id } }, signal }), { staleTime: Infinity });
 }
 
 /** The calls of the same conversation, oldest first. */

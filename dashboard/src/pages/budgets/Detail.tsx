@@ -40,7 +40,7 @@ export function BudgetDetail({ budget, onClose, onAction }: { budget: Budget; on
     >
       <div className="space-y-5">
         <div>
-          <Facts items={[{ label: "Spent", value: <Link className="hover:underline" to="/usage" search={{ path: budget.user_path, by: "calls" }}>{money(budget.spent)}</Link>, sub: percent(budget.usage_ratio) }, { label: "Held", value: money(budget.reserved) }, { label: "Left", value: money(budget.remaining) }, { label: "Amount", value: money(budget.amount) }]} />
+          <Facts items={[{ label: "Spent", value: <Link className="hover:underline" to="/usage" search={{ user_path: budget.user_path, by: "calls" }}>{money(budget.spent)}</Link>, sub: percent(budget.usage_ratio) }, { label: "Held", value: money(budget.reserved) }, { label: "Left", value: money(budget.remaining) }, { label: "Amount", value: money(budget.amount) }]} />
           <div className="mt-3 flex items-center gap-3">
             <SpendBar budget={budget} className="w-full" />
             <BudgetState budget={budget} />

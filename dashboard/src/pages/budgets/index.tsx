@@ -34,7 +34,7 @@ const COLUMNS: Column<Budget>[] = [
   },
   { key: "period", title: "Period", phone: "sub", cell: (row) => <span title={moment(row.period_end)}>{row.period_label} <span className="text-small text-ink-3">ends {ago(row.period_end)}</span></span> },
   { key: "use", title: "Spent and held", cell: (row) => <SpendBar budget={row} /> },
-  { key: "spent", title: "Spent", align: "right", phone: "subEnd", cell: (row) => <Link to="/usage" search={{ path: row.user_path, by: "calls" }} className="hover:underline">{money(row.spent)}</Link> },
+  { key: "spent", title: "Spent", align: "right", phone: "subEnd", cell: (row) => <Link to="/usage" search={{ user_path: row.user_path, by: "calls" }} className="hover:underline">{money(row.spent)}</Link> },
   { key: "held", title: "Held", align: "right", cell: (row) => <span className={row.reserved ? undefined : "text-ink-3"}>{money(row.reserved)}</span> },
   { key: "amount", title: "Amount", align: "right", cell: (row) => money(row.amount) },
   { key: "share", title: "Used", align: "right", cell: (row) => <span className="text-ink-2">{percent(row.usage_ratio)}</span> },

@@ -24,13 +24,23 @@ const REASONS: Record<string, string> = {
   embedder_failed: "The text could not be turned into a vector.",
 };
 
+/** The body as it would be sent; the text itself while it is not JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
 /** Tells whether a call would be answered from the cache, and why not. Nothing is sent. */
 export function Debugger() {
   const [path, setPath] = useState("/v1/chat/completions");
   const [key, setKey] = useState("");
   const [text, setText] = useState(SAMPLE);
   const [wrong, setWrong] = useState<string | null>(null);
-  const check = useMutation({ mutationFn: (body: unknown) => unwrap(api.POST("/admin/api/v1/cache/debug", { body: { path, body, ...(key && { as_key_id: key }) } as Schema<"ExplainRequest"> })) });
+  const asked = (body: unknown) => ({ path, body, ...(key && { as_key_id: key }) }) as Schema<"ExplainRequest">;
+  const check = useMutation({ mutationFn: (body: unknown) => unwrap(api.POST("/admin/api/v1/cache/debug", { body: asked(body) })) });
   const submit = () => {
     try {
       const body: unknown = JSON.parse(text);
@@ -49,7 +59,7 @@ export function Debugger() {
             <Field label="As key" aside="optional"><Input value={key} placeholder="Id of a key; else you" onChange={(event) => setKey(event.target.value.trim())} /></Field>
           </Pair>
           <Field label="Body" error={wrong}><TextArea mono rows={9} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} /></Field>
-          <div className="flex gap-2"><Button type="submit" look="primary" busy={check.isPending}>Check</Button><CopyAs call={{ method: "POST", path: "/admin/api/v1/cache/debug", body: { path, body: text } }} /></div>
+          <div className="flex gap-2"><Button type="submit" look="primary" busy={check.isPending}>Check</Button><CopyAs call={{ method: "POST", path: "/admin/api/v1/cache/debug", body: asked(parsed(text)) }} /></div>
         </Form>
         <div aria-live="polite" className="min-w-0">{check.error ? <ErrorNote error={check.error} title="Not checked" /> : check.data ? <Verdict result={check.data} /> : <p className="text-ink-3">The verdict appears here, with the keys and thresholds that decide.</p>}</div>
       </div>

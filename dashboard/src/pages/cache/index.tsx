@@ -29,14 +29,14 @@ const DAYS = [{ value: "7", label: "7 d" }, { value: "30", label: "30 d" }, { va
 /** Hits, misses and savings of the response cache; purge; and why a call hits or misses. */
 export default function CachePage() {
   const session = useSession();
-  const [filters, setFilters] = useFilters({ days: "30", path: "" }, { days: DAYS.map((each) => each.value) });
+  const [filters, setFilters] = useFilters({ days: "30", user_path: "" }, { days: DAYS.map((each) => each.value) });
   const [purging, setPurging] = useState(false);
-  const query = { days: Number(filters.days), timezone: zone(), ...(filters.path && { user_path: filters.path }) };
+  const query = { days: Number(filters.days), timezone: zone(), ...(filters.user_path && { user_path: filters.user_path }) };
   const cache = useResource(["cache-overview", query], (signal) => api.GET("/admin/api/v1/cache/overview", { params: { query }, signal }), { keepPrevious: true });
   const range = <Segmented label="Range" value={filters.days} onChange={(days) => setFilters({ days })} options={DAYS} />;
   const off = cache.error instanceof ApiError && cache.error.unavailable;
   return (
-    <Page title="Cache" toolbar={<>{range}<FilterChip label="Path" value={filters.path} onChange={(path) => setFilters({ path })} placeholder="/search" /></>} actions={<><span className="text-small text-ink-3 phone:hidden">days in {zoneLabel()}</span>{session.can("admin:cache:write") && !off && <Button look="danger" icon={Trash2} onClick={() => setPurging(true)}>Purge</Button>}</>}>
+    <Page title="Cache" toolbar={<>{range}<FilterChip label="Path" value={filters.user_path} onChange={(user_path) => setFilters({ user_path })} placeholder="/search" /></>} actions={<><span className="text-small text-ink-3 phone:hidden">days in {zoneLabel()}</span>{session.can("admin:cache:write") && !off && <Button look="danger" icon={Trash2} onClick={() => setPurging(true)}>Purge</Button>}</>}>
       <div className="mb-3 hidden phone:block">{range}</div>
       {cache.error && !cache.data ? (
         <div className="rounded-lg border border-line bg-surface"><ErrorNote error={cache.error} onRetry={() => void cache.refetch()} actions={off ? <Link to="/settings" search={{ search: "RESPONSE_CACHE_ENABLED" }} className={buttonClass({ look: "primary" })}>Open the setting</Link> : undefined} /></div>
@@ -44,7 +44,7 @@ export default function CachePage() {
         <div className="rounded-lg border border-line bg-surface"><SkeletonRows rows={8} columns={5} /></div>
       ) : (
         <div className="space-y-4">
-          <CacheChart data={cache.data} days={Number(filters.days)} path={filters.path} />
+          <CacheChart data={cache.data} days={Number(filters.days)} path={filters.user_path} />
           <Debugger />
         </div>
       )}
@@ -62,7 +62,7 @@ function CacheChart({ data, days, path }: { data: Schema<"CacheOverviewView">; d
     const of = (pick: (row: Schema<"CachePeriodView">) => number) => all.map((each) => (each.row ? pick(each.row) : 0));
     return { times: all.map((each) => dayTime(each.date)), series: [{ name: "Exact hits", values: of((row) => row.exact_hits) }, { name: "Semantic hits", values: of((row) => row.semantic_hits) }, { name: "Misses", values: of((row) => row.misses), other: true }] };
   }, [data, days]);
-  const rows = { to: "/usage", search: { by: "calls", days: String(days), path: path || undefined } };
+  const rows = { to: "/usage", search: { by: "calls", days: String(days), user_path: path || undefined } };
   const searched = summary.total_hits + summary.misses;
   const figures = [
     { name: "rate", label: "Hit rate", value: searched ? (summary.hit_rate * 100).toFixed(1) : "–", unit: searched ? "%" : "", delta: <span>{plural(searched, "search", "searches")}</span>, go: rows },

@@ -6,8 +6,8 @@ export type GuardrailType = Schema<"GuardrailTypeView">;
 export type GuardrailBody = Schema<"GuardrailBody">;
 
 /** A match in the sample text, in UTF-16 code units. */
-export type Span = { start: number; end: number; kind: string; replacement: string | null };
-export type DryRun = Schema<"GuardrailDryRun"> & { spans?: Span[]; duration_ms?: number };
+export type Span = Schema<"FindingSpan">;
+export type DryRun = Schema<"GuardrailDryRun">;
 
 export const GUARDRAILS = ["guardrails"];
 
@@ -24,9 +24,7 @@ export const useGuardrail = (name: string | null) => useResource([...GUARDRAILS,
 export const putGuardrail = (name: string, body: GuardrailBody, headers: Record<string, string> = {}) => api.PUT("/admin/api/v1/guardrails/{name}", { params: { path: { name } }, body, headers });
 export const deleteGuardrail = (name: string) => api.DELETE("/admin/api/v1/guardrails/{name}", { params: { path: { name } } });
 
-export async function testGuardrail(name: string, body: Schema<"GuardrailSample">): Promise<DryRun> {
-  return (await unwrap(api.POST("/admin/api/v1/guardrails/{name}/test", { params: { path: { name } }, body }))) as DryRun;
-}
+export const testGuardrail = (name: string, body: Schema<"GuardrailSample">): Promise<DryRun> => unwrap(api.POST("/admin/api/v1/guardrails/{name}/test", { params: { path: { name } }, body }));
 
 /** What a write takes of a guardrail as it was read. */
 export function bodyOf({ type, config, direction, mode, description, user_path, on_error, on_unreadable }: Guardrail): GuardrailBody {

@@ -69,7 +69,7 @@ function Rules({ state: key }: { state: Key }) {
     { label: "State", value: <KeyState state={key} /> },
     { label: "Id", value: key.id, mono: true },
     ...(key.description ? [{ label: "Description", value: key.description }] : []),
-    { label: "Path", value: <Link className="link" to="/usage" search={{ path: key.user_path ?? "/" }}>{key.user_path ?? "/"}</Link> },
+    { label: "Path", value: <Link className="link" to="/usage" search={{ user_path: key.user_path ?? "/" }}>{key.user_path ?? "/"}</Link> },
     ...(key.tenant_id ? [{ label: "Tenant", value: key.tenant_id, mono: true }] : []),
     { label: "Scopes", value: key.scopes.join(", "), mono: true },
     { label: "Models", value: list(key.allowed_models, "all") },

@@ -6,7 +6,7 @@ import { ListInput } from "@/components/ListInput";
 import { Note } from "@/components/Note";
 import { Select } from "@/components/Select";
 import { Checkbox } from "@/components/Switch";
-import { day, isoDay, longDay, money } from "@/format";
+import { day, endOfDay, isoDay, longDay, money, zoneLabel } from "@/format";
 import { inWords, type Draft } from "./draft";
 import { LIMITS, useBudgetsOf } from "./queries";
 
@@ -123,8 +123,8 @@ function Ends({ draft, set, error }: { draft: Draft; set: (change: Partial<Draft
         />
       </Field>
       {dated && draft.expiry !== null && (
-        <Field label="End date" error={error} hint={`Ends ${day(draft.expiry)} in your time zone.`}>
-          <Input type="date" value={isoDay(draft.expiry)} onChange={(event) => event.target.value && set({ expiry: `${event.target.value}T23:59:59Z` })} />
+        <Field label="End date" error={error} hint={`Ends at the end of ${day(draft.expiry)}, ${zoneLabel(new Date(draft.expiry))}.`}>
+          <Input type="date" value={isoDay(draft.expiry)} onChange={(event) => event.target.value && set({ expiry: endOfDay(event.target.value) })} />
         </Field>
       )}
     </div>

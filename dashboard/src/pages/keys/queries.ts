@@ -3,11 +3,11 @@ import { usePagedList, useResource, type PageStart } from "@/api/query";
 import { zone } from "@/format";
 
 export type LimitName = "requests_per_minute" | "requests_per_day" | "tokens_per_minute" | "tokens_per_day" | "max_parallel_requests";
-export type LimitUse = { used: number; limit: number; resets_at?: string | null };
-/** A key in the list; use of limits and cost are absent in gateways that do not report them. */
-export type Key = Schema<"KeyView"> & { limit_use?: { [name in LimitName]?: LimitUse }; cost_30_days?: number | null };
+export type LimitUse = Schema<"LimitUse">;
+/** A key; only the list has the use of its limits and its cost. */
+export type Key = Omit<Schema<"KeyView">, keyof Schema<"KeyFigures">> & Partial<Schema<"KeyFigures">>;
 export type NewKey = Schema<"CreatedKey">;
-export type KeyPage = { entries: Key[]; total?: number; counts?: { all: number; active: number; ending_soon: number; ended: number }; as_of?: string };
+export type KeyPage = Omit<Schema<"KeyList">, "entries"> & { entries: Key[] };
 
 export type KeyFilters = { search: string; state: string; path: string; scope: string; sort: string };
 
@@ -33,7 +33,7 @@ export function useKeys({ search, state, path, scope, sort }: KeyFilters) {
     ...(state === "soon" && { limit: 200 }),
   };
   const read = (start: PageStart, signal: AbortSignal) => api.GET("/admin/api/v1/auth-keys", { params: { query: { ...query, ...start } }, signal });
-  const keys = usePagedList<Key, KeyPage & { entries: Key[] }>(["auth-keys", query], read, { keepPrevious: true, refetchInterval: 30_000 });
+  const keys = usePagedList<Key, KeyPage>(["auth-keys", query], read, { keepPrevious: true, refetchInterval: 30_000 });
   return { ...keys, rows: state === "soon" ? keys.rows.filter((key) => endsSoon(key)) : keys.rows };
 }
 

@@ -3,31 +3,29 @@ import type { DocumentKind } from "@/api/document";
 import { useResource } from "@/api/query";
 
 /** Calls, errors and mean first byte per minute of the last hour, oldest first. */
-export type Series = { start: string; bucket_seconds: number; calls: number[]; errors: number[]; first_byte_ms: (number | null)[] };
+export type Series = Schema<"RecentCalls">;
 export type ModelStatus = Schema<"ModelHealth">;
-export type ProviderStatus = Omit<Schema<"StatusView">, "health"> & { health: Schema<"ProviderHealth"> & { last_success_at?: string | null }; series?: Series | null };
+export type ProviderStatus = Schema<"StatusView">;
 export type Provider = Schema<"ProviderView">;
 export type ProviderType = Schema<"TypeView">;
 export type Resilience = Partial<Schema<"Resilience">>;
 export type Member = Schema<"MemberStatus">;
-export type Pool = Omit<Schema<"PoolView">, "members_status"> & { members_status: Member[] };
-export type TestResult = Schema<"TestResult"> & { models?: string[] };
+export type Pool = Schema<"PoolView">;
+export type TestResult = Schema<"TestResult">;
 
 export type PoolBody = { description: string; members: string[]; strategy: Schema<"Strategy">; weights: Record<string, number>; health_aware: boolean };
 export type ProviderBody = { type: string; api_key?: string; base_url: string; api_version: string; models: string[]; headers: Record<string, string>; enabled: boolean; priority: number; resilience: Resilience };
 
-type Answered<T> = Promise<{ data?: T; error?: unknown; response: Response }>;
-
-export const useStatus = () => useResource(["providers", "status"], (signal) => api.GET("/admin/api/v1/providers/status", { signal }) as Answered<ProviderStatus[]>, { refetchInterval: 15_000 });
-export const usePools = () => useResource(["pools", "list"], (signal) => api.GET("/admin/api/v1/pools", { signal }) as Answered<Pool[]>, { refetchInterval: 15_000 });
+export const useStatus = () => useResource(["providers", "status"], (signal) => api.GET("/admin/api/v1/providers/status", { signal }), { refetchInterval: 15_000 });
+export const usePools = () => useResource(["pools", "list"], (signal) => api.GET("/admin/api/v1/pools", { signal }), { refetchInterval: 15_000 });
 export const useTypes = () => useResource(["provider-types"], (signal) => api.GET("/admin/api/v1/providers/types", { signal }), { staleTime: Infinity });
 
 export const POOLS: DocumentKind<Pool, PoolBody> = {
   key: "pools",
   noun: "pool",
-  read: (name, signal) => api.GET("/admin/api/v1/pools/{name}", { params: { path: { name } }, signal }) as Answered<Pool>,
-  write: (name, body, headers) => api.PUT("/admin/api/v1/pools/{name}", { params: { path: { name } }, body, headers }) as Answered<Pool>,
-  create: (name, body) => api.POST("/admin/api/v1/pools", { body: { name, ...body } }) as Answered<Pool>,
+  read: (name, signal) => api.GET("/admin/api/v1/pools/{name}", { params: { path: { name } }, signal }),
+  write: (name, body, headers) => api.PUT("/admin/api/v1/pools/{name}", { params: { path: { name } }, body, headers }),
+  create: (name, body) => api.POST("/admin/api/v1/pools", { body: { name, ...body } }),
   remove: (name, headers) => api.DELETE("/admin/api/v1/pools/{name}", { params: { path: { name } }, headers }),
   bodyOf: ({ description, members, strategy, weights, health_aware }) => ({ description, members, strategy, weights, health_aware }),
   fields: ["name", "description", "members", "strategy", "weights"],
@@ -55,7 +53,7 @@ export async function testUnsaved(body: ProviderBody & { name?: string }): Promi
   return (await response.json()) as TestResult;
 }
 
-export const testStored = (name: string) => api.POST("/admin/api/v1/providers/{name}/test", { params: { path: { name } } }) as Answered<TestResult>;
+export const testStored = (name: string) => api.POST("/admin/api/v1/providers/{name}/test", { params: { path: { name } } });
 export const discover = (name: string) => api.POST("/admin/api/v1/providers/{name}/discover", { params: { path: { name } } });
 
 /** Body of a new provider of a type. */

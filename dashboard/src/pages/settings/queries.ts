@@ -2,7 +2,7 @@ import { api, type Schema } from "@/api/client";
 import { useResource } from "@/api/query";
 
 /** A setting; `restart_reason` says why a change waits for a restart. */
-export type Setting = Schema<"SettingState"> & { restart_reason?: string | null };
+export type Setting = Schema<"SettingState">;
 
 export const SETTINGS = ["settings"];
 

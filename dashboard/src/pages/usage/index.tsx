@@ -26,7 +26,7 @@ const EMPTY = <EmptyState small title="No calls in this range">Choose a longer r
 export default function UsagePage() {
   const navigate = useNavigate();
   const session = useSession();
-  const defaults = { days: "30", start: "", end: "", path: "", model: "", provider: "", key: "", by: "model", metric: "cost", search: "" };
+  const defaults = { days: "30", start: "", end: "", user_path: "", model: "", provider: "", key: "", by: "model", metric: "cost", search: "" };
   const [filters, setFilters] = useFilters(defaults, { days: DAYS.map((each) => each.value), by: VIEWS.map((each) => each.value), metric: ["cost", "requests", "tokens"] });
   const grouped = !["unpriced", "calls"].includes(filters.by);
   const by = (grouped ? filters.by : "model") as Group;
@@ -40,10 +40,10 @@ export default function UsagePage() {
   const nameOf = useCallback((value: string) => (by === "auth_key" ? (new Map<string, string>(JSON.parse(known)).get(value) ?? (value || "master key")) : value || "refused"), [by, known]);
   const { first, last } = rangeOf(filters);
   const total = rows.reduce((sum, row) => sum + (row.total_cost ?? 0), 0);
-  const kept = { days: filters.days, start: filters.start, end: filters.end, path: filters.path, model: filters.model, provider: filters.provider, key: filters.key };
-  const filtered = Boolean(filters.path || filters.model || filters.provider || filters.key || filters.search);
+  const kept = { days: filters.days, start: filters.start, end: filters.end, user_path: filters.user_path, model: filters.model, provider: filters.provider, key: filters.key };
+  const filtered = Boolean(filters.user_path || filters.model || filters.provider || filters.key || filters.search);
   const csv = csvOf(filters, by);
-  const none = filtered ? <NoMatch what="calls" onClear={() => setFilters({ path: null, model: null, provider: null, key: null, search: null })} /> : EMPTY;
+  const none = filtered ? <NoMatch what="calls" onClear={() => setFilters({ user_path: null, model: null, provider: null, key: null, search: null })} /> : EMPTY;
   const range = <Segmented label="Range" value={filters.start ? "" : filters.days} onChange={(days) => setFilters({ days, start: null, end: null })} options={DAYS} />;
   return (
     <Page
@@ -62,7 +62,7 @@ export default function UsagePage() {
     >
       <div className="mb-3 flex flex-wrap items-center gap-2">
         <span className="hidden phone:block">{range}</span>
-        <FilterChip label="Path" value={filters.path} onChange={(path) => setFilters({ path })} placeholder="/search" />
+        <FilterChip label="Path" value={filters.user_path} onChange={(user_path) => setFilters({ user_path })} placeholder="/search" />
         <FilterChip label="Model" value={filters.model} onChange={(model) => setFilters({ model })} />
         <FilterChip label="Provider" value={filters.provider} onChange={(provider) => setFilters({ provider })} placeholder="Name or type" />
         <FilterChip label="Key" value={filters.key} onChange={(key) => setFilters({ key })} placeholder="Id of a key" display={filters.key && names.get(filters.key)} />

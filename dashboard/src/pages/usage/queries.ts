@@ -6,7 +6,7 @@ import { isoDay, zone } from "@/format";
 export type Group = "model" | "provider" | "user_path" | "auth_key";
 export type Row = Schema<"BreakdownRow"> & { auth_key_name?: string | null };
 export type Call = Schema<"EntryView">;
-export type UsageFilters = { days: string; start: string; end: string; path: string; model: string; provider: string; key: string };
+export type UsageFilters = { days: string; start: string; end: string; user_path: string; model: string; provider: string; key: string };
 
 type SeriesQuery = Query<"/admin/api/v1/usage/timeseries">;
 export type Metric = "cost" | "requests" | "tokens";
@@ -20,7 +20,7 @@ export function rangeOf({ days, start, end }: UsageFilters) {
 
 function queryOf(filters: UsageFilters) {
   const { first, last } = rangeOf(filters);
-  return { start_date: first, end_date: last, timezone: zone(), cache_mode: "all" as const, ...(filters.path && { user_path: filters.path }), ...(filters.model && { model: filters.model }), ...(filters.provider && { provider: filters.provider }), ...(filters.key && { auth_key_id: filters.key }) };
+  return { start_date: first, end_date: last, timezone: zone(), cache_mode: "all" as const, ...(filters.user_path && { user_path: filters.user_path }), ...(filters.model && { model: filters.model }), ...(filters.provider && { provider: filters.provider }), ...(filters.key && { auth_key_id: filters.key }) };
 }
 
 /** Sums by group, the most used first. */

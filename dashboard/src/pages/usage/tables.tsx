@@ -6,7 +6,7 @@ import type { Schema } from "@/api/client";
 import { ago, callCost, compact, count, money, NONE, percent, time, day } from "@/format";
 import type { Call, Group, Row } from "./queries";
 
-export const GROUPS: Record<Group, { title: string; filter: "model" | "provider" | "path" | "key" }> = { model: { title: "Model", filter: "model" }, provider: { title: "Provider", filter: "provider" }, user_path: { title: "Path", filter: "path" }, auth_key: { title: "Key", filter: "key" } };
+export const GROUPS: Record<Group, { title: string; filter: "model" | "provider" | "user_path" | "key" }> = { model: { title: "Model", filter: "model" }, provider: { title: "Provider", filter: "provider" }, user_path: { title: "Path", filter: "user_path" }, auth_key: { title: "Key", filter: "key" } };
 
 export const valueOf = (row: Row, by: Group) => (by === "model" ? row.model : by === "provider" ? row.provider_name : by === "user_path" ? row.user_path : row.auth_key_id) ?? "";
 
