@@ -1,0 +1,49 @@
+// Usage: groups, links to the calls behind a sum, CSV; own usage with a new value for the key.
+import { readFile } from 'node:fs/promises';
+import { dialog } from '../support/resource';
+import { expect, signIn, test } from '../support/test';
+
+test('every tab of the usage report opens with at most two requests', async ({ visit, page, log }) => {
+  for (const by of ['model', 'provider', 'user_path', 'unpriced', 'calls']) {
+    await visit(`/usage?by=${by}`);
+    await expect(page.getByRole('tab', { selected: true }).last()).toBeVisible();
+    expect(log.requests.length, log.requests.join('\n')).toBeLessThanOrEqual(2);
+  }
+});
+
+test('a path of the report leads to its calls, and a call to the audit log', async ({ page, visit }) => {
+  await visit('/usage?by=user_path');
+  await page.getByRole('table', { name: /usage by user_path/i }).getByRole('link').first().click();
+  await expect(page).toHaveURL(/by=calls/);
+  await expect(page).toHaveURL(/user_path=/);
+  const calls = page.getByRole('table', { name: 'Calls' });
+  await calls.getByRole('row').nth(1).click();
+  await expect(page).toHaveURL(/\/audit\?.*open=/);
+  await expect(dialog(page)).toBeVisible();
+});
+
+test('the report is downloaded as CSV', async ({ page, visit }) => {
+  await visit('/usage');
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'CSV' }).click()]);
+  expect(download.suggestedFilename()).toMatch(/^usage-model-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/);
+  const text = await readFile((await download.path())!, 'utf8');
+  expect(text.split('\n')[0]).toContain('model');
+  expect(text).toContain('demo-chat');
+});
+
+test('the owner of a key sees its usage and gives it a new value', async ({ page, gateway, visit }) => {
+  const key = await gateway.expectApi('POST', '/auth-keys', { name: 'p3-own', user_path: '/p3-own', scopes: ['inference'] });
+  await gateway.chat('Hello', { key: key.key });
+  await page.context().clearCookies();
+  await signIn(page, gateway, key.key);
+  await visit('/my-usage');
+  await expect(page.getByText('/p3-own').first()).toBeVisible();
+  await page.getByRole('button', { name: 'Rotate key' }).click();
+  await dialog(page).getByRole('button', { name: 'Rotate key' }).click();
+  const shown = page.getByTestId('revealed-key');
+  await expect(shown).toHaveText(/^gk_/);
+  const value = await shown.textContent();
+  expect(value).not.toBe(key.key);
+  expect((await gateway.chat('Hello', { key: value! })).status).toBe(200);
+  await gateway.expectApi('DELETE', `/auth-keys/${key.id}`);
+});
