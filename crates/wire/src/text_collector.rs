@@ -127,6 +127,22 @@ impl<'a> TextCollector<'a> {
         self.texts.parts.push(TextPart { role, kind, value });
     }
 
+    /// Adds an object as JSON, whatever members it has.
+    pub fn add_object(&mut self, role: Role, object: &Object) {
+        let value = object.open..object.close + 1;
+        self.texts.parts.push(TextPart { role, kind: TextKind::Json, value });
+    }
+
+    /// The string of a member of an object whose names the client chooses, so that none is a variant of a known one.
+    pub fn free_string(&self, object: &Object, name: &str) -> Option<Cow<'a, str>> {
+        object.value(self.body, name).and_then(|value| json::string_at(self.body, &value))
+    }
+
+    /// Whether an object has a member whose name differs from a known one in its capitals.
+    pub fn has_case_variant(&self, object: &Object, name: &str) -> bool {
+        object.case_variant(self.body, name).is_some()
+    }
+
     /// Adds a content that is a string, a typed part or an array of them; `part` adds the texts of a part.
     pub fn add_content(&mut self, role: Role, object: &Object, name: &str, part: AddPart<'a>) {
         self.visit_values(object, name, |texts, value| texts.add_content_value(role, value, part));

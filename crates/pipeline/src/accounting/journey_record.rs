@@ -38,7 +38,8 @@ impl Ticket {
     }
 
     /// Records the time of the inspection of the request, which began at this time.
-    pub fn record_inspection(&mut self, begun: Duration) {
+    pub fn record_inspection(&mut self, begun: Option<Duration>) {
+        let Some(begun) = begun else { return };
         let took = self.context.now().saturating_sub(begun);
         self.audit.record_journey(|journey| journey.inspection_us = u64::try_from(took.as_micros()).ok());
     }

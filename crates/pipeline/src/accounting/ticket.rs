@@ -207,8 +207,7 @@ impl Ticket {
             self.audit = AuditTap::off();
         }
         let id = workflow.id.clone();
-        let version = workflow.version.clone();
-        self.audit.record_journey(|journey| journey.workflow = version);
+        self.audit.record_journey(|journey| journey.workflow = workflow.version.clone());
         self.receipt.edit(|receipt| {
             receipt.workflow_version_id = Some(id);
             receipt.unbooked |= !features.usage;

@@ -402,7 +402,8 @@ impl UpstreamStream {
     /// Takes the next events that differ from an earlier one only in their text.
     fn take_content_run(&mut self) -> Option<Bytes> {
         let StreamMode::Native(mode) = &mut self.mode else { return None };
-        if self.facts.is_some() {
+        // Once the model is known, an event with only content has no facts.
+        if self.facts.as_ref().is_some_and(|facts| facts.model.is_none()) {
             return None;
         }
         let run = mode.template.matching_run(self.splitter.unread());

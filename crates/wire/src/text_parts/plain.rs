@@ -25,12 +25,25 @@ pub fn embed_content(texts: &mut TextCollector<'_>, object: &Object, batch: bool
 }
 
 pub fn rerank(texts: &mut TextCollector<'_>, object: &Object) {
-    for name in ["query", "documents"] {
-        texts.add_content(Role::User, object, name, add_input);
+    texts.add_content(Role::User, object, "query", add_input);
+    texts.add_content(Role::User, object, "documents", add_document);
+}
+
+/// Adds a document, whose members the client may name as it likes: without a text, or with members that may be read in
+/// its place, it is inspected as a whole.
+fn add_document(texts: &mut TextCollector<'_>, role: Role, document: &Object) {
+    let has_variant = texts.has_case_variant(document, "text");
+    if texts.free_string(document, "text").is_some() && !has_variant {
+        return texts.add(role, TextKind::Text, document, "text");
+    }
+    texts.add_object(role, document);
+    // One without text may be an image.
+    if !has_variant {
+        texts.mark_unreadable();
     }
 }
 
-/// Adds an input or document that is an object; one without text may be an image.
+/// Adds an input or query that is an object; one without text may be an image.
 fn add_input(texts: &mut TextCollector<'_>, role: Role, input: &Object) {
     let before = texts.count();
     texts.add(role, TextKind::Text, input, "text");

@@ -1,5 +1,7 @@
 //! Tests of the texts of every format and surface, and of the parts that are not text.
 
+mod capitals;
+
 use super::*;
 use crate::json;
 
@@ -370,32 +372,5 @@ fn unreadable_inputs() {
         (Surface::Rerank, r#"{"query":"a","documents":[{"image":"x"}]}"#, true),
     ] {
         check_unreadable(surface, body, expected);
-    }
-}
-
-#[test]
-fn members_that_differ_in_capitals_are_reported() {
-    let variant = |surface: Surface, body: &str| {
-        let object = json::scan(body.as_bytes()).unwrap();
-        request_texts(surface, body.as_bytes(), &object).case_variant
-    };
-    for (surface, body, expected) in [
-        (CHAT, r#"{"messages":[],"Messages":[{"role":"user","content":"a"}]}"#, Some("Messages")),
-        (CHAT, r#"{"Messages":[{"role":"user","content":"a"}]}"#, Some("Messages")),
-        (CHAT, r#"{"messages":[],"\u004dessages":[]}"#, Some("Messages")),
-        (CHAT, r#"{"messages":[],"meſſages":[]}"#, Some("meſſages")),
-        (CHAT, r#"{"messages":[{"role":"user","content":"a","CONTENT":"b"}]}"#, Some("CONTENT")),
-        (
-            CHAT,
-            r#"{"messages":[{"role":"user","content":[{"type":"text","text":"a","Text":"b"}]}]}"#,
-            Some("Text"),
-        ),
-        (GEMINI, r#"{"contents":[{"parts":[{"text":"a"}],"Parts":[{"text":"b"}]}]}"#, Some("Parts")),
-        (CHAT, r#"{"messages":[{"role":"user","content":"Messages"}],"User":"x"}"#, None),
-        // Members of schemas and arguments belong to the client.
-        (CHAT, r#"{"messages":[],"tools":[{"function":{"parameters":{"Content":{},"content":{}}}}]}"#, None),
-        (GEMINI, r#"{"contents":[{"parts":[{"functionCall":{"args":{"Text":"a","text":"b"}}}]}]}"#, None),
-    ] {
-        assert_eq!(variant(surface, body).as_deref(), expected, "{body}");
     }
 }

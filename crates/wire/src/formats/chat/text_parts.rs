@@ -52,7 +52,15 @@ fn add_call(texts: &mut TextCollector<'_>, role: Role, object: &Object, name: &s
     }
 }
 
+/// The types of parts.
+const PART_TYPES: [&str; 6] = ["text", "refusal", "thinking", "image_url", "input_audio", "file"];
+
 fn add_part(texts: &mut TextCollector<'_>, role: Role, part: &Object) {
+    // The result of a tool as an object has members of the client's choice.
+    let part_type = texts.free_string(part, "type");
+    if role == Role::Tool && !part_type.is_some_and(|part_type| PART_TYPES.contains(&&*part_type)) {
+        return texts.add_object(role, part);
+    }
     let before = texts.count();
     // Some providers have reasoning among the parts, as a string or as parts of its own.
     for name in ["text", "refusal", "thinking"] {
