@@ -2,12 +2,10 @@ import { Kbd } from "@/components/Button";
 import { Dialog } from "@/components/Dialog";
 import { closeOverlay } from "./overlays";
 
-const MOD = /Mac|iP/.test(navigator.platform) ? "⌘" : "Ctrl";
-
 const GROUPS: { title: string; keys: [string[], string][] }[] = [
-  { title: "Everywhere", keys: [[[MOD, "K"], "Search pages, keys and actions"], [["T"], "Switch between light and dark"], [["Z"], "Choose the time zone"], [["?"], "Show these keys"], [["Esc"], "Close what is open"]] },
+  { title: "Everywhere", keys: [[["⌘", "K"], "Search pages, keys and actions"], [["T"], "Switch between light and dark"], [["Z"], "Choose the time zone"], [["?"], "Show these keys"], [["Esc"], "Close what is open"]] },
   { title: "Lists", keys: [[["/"], "Search in the list"], [["J"], "Next row"], [["K"], "Row before"], [["↵"], "Open the row"], [["C"], "Create"], [["L"], "Follow live"]] },
-  { title: "Forms", keys: [[[MOD, "↵"], "Save"], [["Esc"], "Close without saving"]] },
+  { title: "Forms", keys: [[["⌘", "↵"], "Save"], [["Esc"], "Close without saving"]] },
 ];
 
 /** All keys that work; opened by "?". */

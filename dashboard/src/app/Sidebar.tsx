@@ -96,7 +96,7 @@ export function Sidebar() {
         <button type="button" onClick={openPalette} className="mb-2 flex h-8 w-full items-center gap-2 rounded-md border border-line-strong bg-surface pr-1.5 pl-2 text-ink-3 hover:border-line-control">
           <Search aria-hidden className="size-3.5" />
           Search
-          <span className="ml-auto"><Kbd>{/Mac|iP/.test(navigator.platform) ? "⌘K" : "Ctrl K"}</Kbd></span>
+          <span className="ml-auto"><Kbd>⌘K</Kbd></span>
         </button>
       </div>
       <nav aria-label="Main" className="min-h-0 flex-1 overflow-y-auto px-3 pb-3 [scrollbar-width:thin]">

@@ -53,7 +53,10 @@ export function IconButton({ label, icon: Icon, size = "md", look = "quiet", hin
   );
 }
 
-/** A key of the keyboard. */
+const APPLE = /Mac|iP/.test(navigator.platform);
+
+/** A key of the keyboard; "⌘" is Ctrl where the keyboard has no such key. */
 export function Kbd({ children }: { children: ReactNode }) {
-  return <kbd aria-hidden className="inline-grid h-[18px] min-w-[18px] place-items-center rounded-sm border border-line-strong bg-surface px-1 font-sans text-[11px]/4 font-medium text-ink-3 phone:hidden">{children}</kbd>;
+  const key = typeof children === "string" && !APPLE ? children.replace(/⌘(?=.)/, "Ctrl ").replace("⌘", "Ctrl") : children;
+  return <kbd aria-hidden className="inline-grid h-[18px] min-w-[18px] place-items-center rounded-sm border border-line-strong bg-surface px-1 font-sans text-[11px]/4 font-medium text-ink-3 phone:hidden">{key}</kbd>;
 }

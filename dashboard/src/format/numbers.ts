@@ -71,6 +71,11 @@ export function percent(share: number | null | undefined, digits = 1): string {
   return share == null || !Number.isFinite(share) ? NONE : `${(share * 100).toFixed(digits)}%`;
 }
 
+/** A relative change without its sign: 12.4%, from ten times on 31×. */
+export function changeText(change: number): string {
+  return change >= 9 ? `${(change + 1).toFixed(0)}×` : `${Math.abs(change * 100).toFixed(1)}%`;
+}
+
 /** 3.2 MB */
 export function bytes(value: number | null | undefined): string {
   if (value == null) return NONE;

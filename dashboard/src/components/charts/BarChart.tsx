@@ -1,6 +1,6 @@
 import { useMemo } from "react";
 import uPlot from "uplot";
-import { axis, labelled, seriesToken, swatch, token, tooltip, type TipRow } from "./plot";
+import { axis, labelled, seriesToken, steps, swatch, type TipRow, token, tooltip } from "./plot";
 import { Plot } from "./Plot";
 
 export type BarSeries = { name: string; values: (number | null)[]; other?: boolean };
@@ -51,7 +51,7 @@ export function BarChart(props: BarChartProps) {
       scales: { x: { time: true, range: (): [number, number] => [(times[0] ?? 0) - step * 0.58, (times.at(-1) ?? 0) + step * 0.58] }, y: { range: (): [number, number] => [0, (highest || 1) * 1.08] } },
       axes: [
         axis({ grid: { show: false }, size: 26, splits: () => labelled(times, phone ? 4 : 7), values: (_u, splits) => splits.map(nameOf) }),
-        axis({ size: (_u, values) => Math.max(34, ...(values ?? []).map((value) => value.length * 6.4 + 12)), space: 44, values: (_u, splits) => splits.map(axisFormat) }),
+        axis({ size: (_u, values) => Math.max(34, ...(values ?? []).map((value) => value.length * 6.4 + 12)), space: 44, incrs: steps(sums.every(Number.isInteger)), values: (_u, splits) => splits.map(axisFormat) }),
       ],
       series: [{}, ...order.map((k) => ({ fill: token(seriesToken(k, Boolean(series[k]?.other))), stroke: token("--surface"), width: 1, paths: uPlot.paths.bars?.({ size: [0.72, 28], align: 0 }), points: { show: false } }))],
       plugins: [tooltip(rows)],
@@ -61,7 +61,7 @@ export function BarChart(props: BarChartProps) {
   return <Plot label={label} height={height} data={data} options={options} version={`${phone}${previous?.join()}`} onZoom={onZoom} />;
 }
 
-/** The veil over the running period and one tick per bar for the period before. */
+/** The veil over the running period and one tick per bar for the period before; none for 0, where it would thicken the axis. */
 function marks(u: uPlot, times: number[], previous: (number | null)[] | undefined, running: boolean) {
   const { ctx } = u;
   const ratio = devicePixelRatio;
@@ -82,7 +82,7 @@ function marks(u: uPlot, times: number[], previous: (number | null)[] | undefine
   ctx.strokeStyle = token("--ink-2");
   ctx.lineWidth = 1.25 * ratio;
   previous?.forEach((value, i) => {
-    if (value == null || times[i] === undefined) return;
+    if (!value || times[i] === undefined) return;
     const x = u.valToPos(times[i], "x", true);
     const y = Math.round(u.valToPos(value, "y", true)) + 0.5;
     ctx.beginPath();

@@ -14,6 +14,12 @@ export function axis(options: uPlot.Axis): uPlot.Axis {
   return { stroke: token("--ink-3"), font: "11px Inter", ticks: { show: false }, grid: { stroke: token("--c-grid"), width: 1 }, ...options };
 }
 
+/** Steps of a value axis: 1, 2 and 5 times a power of ten, so that the labels need no more digits; only whole ones for counts. */
+export function steps(whole: boolean): number[] {
+  const powers = Array.from({ length: 24 }, (_, i) => i - 9).filter((power) => !whole || power >= 0);
+  return powers.flatMap((power) => [1, 2, 5].map((digit) => Number(`${digit}e${power}`)));
+}
+
 /** Every n-th period, counted from the last, so that at most `most` labels stand. */
 export function labelled(times: number[], most: number): number[] {
   const step = Math.max(1, Math.ceil(times.length / most));

@@ -8,28 +8,36 @@ import type { Stats } from "./types";
 const BARS = 96;
 type Bar = { start: number; value: number; bad: number };
 
-/** The buckets as bars without holes, from the first call (or the start of the range) until now. */
-export function barsOf(stats: Stats, now: number): { bars: Bar[]; seconds: number } {
+/** The buckets as bars without holes, until now: at least `range` seconds, or as many bars as there is room for. */
+export function barsOf(stats: Stats, now: number, range: number): { bars: Bar[]; seconds: number } {
   const starts = stats.buckets.map((bucket) => Date.parse(bucket.start) / 1000);
   const size = stats.bucket_seconds;
   if (!starts.length || !size) return { bars: [], seconds: size };
   const end = Math.max(...starts, Math.floor(now / 1000 / size) * size);
   const span = end - Math.min(...starts) + size;
   const seconds = size * Math.max(1, Math.ceil(span / size / BARS));
-  const number = Math.max(BARS, Math.ceil(span / seconds));
+  const number = Math.max(Math.min(BARS, Math.ceil(range / seconds)), Math.ceil(span / seconds));
   const first = end + size - number * seconds;
   const bars = Array.from({ length: number }, (_, i) => ({ start: first + i * seconds, value: 0, bad: 0 }));
   stats.buckets.forEach((bucket, i) => {
     const bar = bars[Math.floor((starts[i]! - first) / seconds)];
-    if (bar) (bar.value += bucket.count), (bar.bad += bucket.errors);
+    if (!bar) return;
+    bar.value += bucket.count;
+    bar.bad += bucket.errors;
   });
   return { bars, seconds };
+}
+
+/** Length of the chosen range in seconds. */
+function rangeOf({ days, start_date, end_date }: Filters): number {
+  if (!start_date || !end_date) return Number(days) * 86_400;
+  return (Date.parse(end_date) - Date.parse(start_date)) / 1000 + 86_400;
 }
 
 /** Figures over the list and the histogram of calls; a bar leads to its day. */
 export function Summary({ stats, now, filters, setFilters }: { stats: Stats | null | undefined; now: number; filters: Filters; setFilters: SetFilters }) {
   if (!stats) return <div role="status" aria-label="Loading" className="flex h-[78px] items-end gap-6 border-b border-line px-6 pb-4"><Skeleton /><Skeleton /><Skeleton className="w-96" /></div>;
-  const { bars, seconds } = barsOf(stats, now);
+  const { bars, seconds } = barsOf(stats, now, rangeOf(filters));
   const first = bars[0];
   const middle = [0, 0.25, 0.5, 0.75].map((share) => bars[Math.floor(share * bars.length)]).filter((bar) => bar !== undefined);
   const wide = seconds * bars.length > 2 * 86_400;

@@ -116,7 +116,10 @@ function Minute({ events }: { events: ConsoleEvent[] }) {
         <div><dt className="text-small text-ink-3">Last minute</dt><dd className="text-lead font-medium">{plural(calls, "request")}</dd></div>
         <div><dt className="text-small text-ink-3">Errors</dt><dd className={cx("text-lead font-medium", errors > 0 && "text-bad")}>{count(errors)}</dd></div>
       </dl>
-      <TickBars height={28} bars={bars} label={`Requests in each of the last 60 seconds: ${calls} in all, ${errors} with errors`} />
+      <div>
+        <TickBars height={28} bars={bars} label={`Requests in each of the last 60 seconds: ${calls} in all, ${errors} with errors`} />
+        <div aria-hidden className="num mt-1 flex justify-between border-t border-line pt-0.5 text-micro text-ink-3"><span>60 s ago</span><span>now</span></div>
+      </div>
     </section>
   );
 }

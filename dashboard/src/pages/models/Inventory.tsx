@@ -23,7 +23,7 @@ export function accessOf(model: Model): Access {
   return { who: "paths", kind: "unknown", text: user_paths.length === 1 ? `Only ${user_paths[0]}` : `Only ${plural(user_paths.length, "path")}` };
 }
 
-const word = (text: string) => text.replaceAll("_", " ");
+const word = (text: string) => text.replaceAll("_", " ").replace(/^(json|pdf)\b/, (name) => name.toUpperCase());
 const COLUMNS: Column<Model>[] = [
   { key: "model", title: "Model", sort: "selector", first: "asc", phone: "title", cell: (row) => <span className="block max-w-96 truncate" title={row.selector}><span className="font-medium">{row.model.metadata.display_name ?? row.model.id}</span>{row.model.metadata.display_name && <span className="ml-1.5 text-small text-ink-3">{row.model.id}</span>}</span> },
   { key: "provider", title: "Provider", sort: "provider", first: "asc", phone: "sub", cell: (row) => <RowLink to="/providers" search={{ open: row.provider_name }} className="text-ink-2 hover:underline">{row.provider_name}</RowLink> },
@@ -37,7 +37,7 @@ const COLUMNS: Column<Model>[] = [
 function Capabilities({ model }: { model: Model }) {
   const all = Object.entries(model.model.metadata.capabilities).flatMap(([name, on]) => (on ? [word(name)] : []));
   return (
-    <span className="flex gap-1" title={all.join(", ")}>
+    <span className="flex items-center gap-1" title={all.join(", ")}>
       {all.slice(0, 3).map((name) => <Tag key={name}>{name}</Tag>)}
       {all.length > 3 && <span className="text-small text-ink-3">+{all.length - 3}</span>}
     </span>

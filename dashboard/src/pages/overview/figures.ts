@@ -1,5 +1,5 @@
 import type { BarSeries } from "@/components/charts/BarChart";
-import { compact, compactParts, count, duration, durationParts, money, moneyFigure, percent } from "@/format";
+import { changeText, compact, compactParts, count, duration, durationParts, money, moneyFigure, percent } from "@/format";
 import type { Usage } from "./queries";
 
 export type FigureName = "cost" | "requests" | "tokens" | "saved" | "errors" | "p95" | "ttfb";
@@ -53,7 +53,7 @@ export function changeOf(shape: FigureShape, usage: Usage): { change: number | n
   if (before === null || (before === 0 && now !== 0)) return { change: null, text: "" };
   if (shape.points) return { change: (now - before) * 100, text: `${Math.abs((now - before) * 100).toFixed(2)} pt` };
   const change = before === 0 ? 0 : (now - before) / before;
-  return { change, text: `${Math.abs(change * 100).toFixed(1)}%` };
+  return { change, text: changeText(change) };
 }
 
 /** Stacked series of the cost: at most five models and "others". */

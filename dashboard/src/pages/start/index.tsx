@@ -54,7 +54,7 @@ export default function StartPage() {
         <h2 className="text-display font-strong tracking-[-0.022em]">Your gateway is running</h2>
         <p className="mt-2 text-lead/[26px] text-ink-2">
           It answers at <code className="rounded-sm border border-line bg-surface px-2 py-1 text-ink [overflow-wrap:anywhere]">{address}</code>{" "}
-          <Button size="sm" icon={Copy} aria-label="Copy the address" onClick={() => void copy(address)}>Copy</Button>
+          <Button size="sm" icon={Copy} className="align-middle" aria-label="Copy the address" onClick={() => void copy(address)}>Copy</Button>
           <br />
           Four short steps, and every call you make is routed, priced and logged.
         </p>

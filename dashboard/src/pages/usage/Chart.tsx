@@ -4,7 +4,7 @@ import { swatch } from "@/components/charts/plot";
 import { FigureStrip } from "@/components/FigureStrip";
 import { Delta } from "@/components/Figure";
 import { usePhone } from "@/components/media";
-import { clock, compact, compactParts, count, day, isoDay, money, moneyFigure, NONE } from "@/format";
+import { changeText, clock, compact, compactParts, count, day, isoDay, money, moneyFigure, NONE } from "@/format";
 import type { Metric, Row, useSeries } from "./queries";
 
 const FORMATS = { cost: money, requests: count, tokens: count };
@@ -34,7 +34,7 @@ export function UsageChart({ rows, complete, series, metric, onMetric, running, 
     const value = complete ? known[name] : name === metric ? total : null;
     const parts = value === null ? { value: name === "cost" && rows.length ? "unpriced" : NONE, unit: "" } : name === "cost" ? { value: moneyFigure(value), unit: "" } : compactParts(value);
     const change = name === metric && before !== null && data?.metric === metric ? (before === 0 ? (total === 0 ? 0 : null) : (total - before) / before) : undefined;
-    return { name, label: TITLES[name], ...parts, hint: "Compared with the period before", delta: change === undefined ? undefined : <Delta change={change} text={`${Math.abs((change ?? 0) * 100).toFixed(1)}%`} /> };
+    return { name, label: TITLES[name], ...parts, hint: "Compared with the period before", delta: change === undefined ? undefined : <Delta change={change} text={changeText(change ?? 0)} /> };
   });
   const label = (seconds: number) => (series.hourly ? clock(seconds * 1000) : day(seconds * 1000));
   return (
