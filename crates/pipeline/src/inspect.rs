@@ -131,7 +131,7 @@ async fn inspect_with_remote(
             let work = move || (inspector.texts(), inspector);
             let texts;
             (texts, inspector) = run_sized(&gateway, size, work).await?;
-            let begun = ticket.audit.is_on().then(|| ticket.context.now());
+            let begun = ticket.context.now();
             let (subject, caller) = (GuardedSubject::Request, InternalCaller::of(ticket));
             verdicts = remote_guardrails::ask_step(step, subject, &caller, &texts).await;
             ticket.receipt.waited(ticket.context.now().saturating_sub(begun));
