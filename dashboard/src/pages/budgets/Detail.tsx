@@ -27,12 +27,21 @@ export function BudgetDetail({ budget, onClose, onAction }: { budget: Budget; on
       onClose={onClose}
       footer={
         <>
-          <CopyAs call={{ method: "PUT", path: pathOf(draft), body: bodyOf(draft) }} yaml={{ user_path: draft.user_path, period: draft.period, ...bodyOf(draft) }} />
+          <CopyAs
+            call={{ method: "PUT", path: pathOf(draft), body: bodyOf(draft) }}
+            yaml={{ user_path: draft.user_path, period: draft.period, ...bodyOf(draft) }}
+          />
           {may && (
             <span className="ml-auto flex gap-2">
-              {budget.source === "manual" && !budget.parent && <Button look="danger" onClick={() => onAction("delete", budget)}>Delete budget</Button>}
+              {budget.source === "manual" && !budget.parent && (
+                <Button look="danger" onClick={() => onAction("delete", budget)}>
+                  Delete budget
+                </Button>
+              )}
               <Button onClick={() => onAction("reset", budget)}>Reset</Button>
-              <Button look="primary" onClick={() => onAction("edit", budget)}>Edit</Button>
+              <Button look="primary" onClick={() => onAction("edit", budget)}>
+                Edit
+              </Button>
             </span>
           )}
         </>
@@ -40,7 +49,22 @@ export function BudgetDetail({ budget, onClose, onAction }: { budget: Budget; on
     >
       <div className="space-y-5">
         <div>
-          <Facts items={[{ label: "Spent", value: <Link className="hover:underline" to="/usage" search={{ user_path: budget.user_path, by: "calls" }}>{money(budget.spent)}</Link>, sub: percent(budget.usage_ratio) }, { label: "Held", value: money(budget.reserved) }, { label: "Left", value: money(budget.remaining) }, { label: "Amount", value: money(budget.amount) }]} />
+          <Facts
+            items={[
+              {
+                label: "Spent",
+                value: (
+                  <Link className="hover:underline" to="/usage" search={{ user_path: budget.user_path, by: "calls" }}>
+                    {money(budget.spent)}
+                  </Link>
+                ),
+                sub: percent(budget.usage_ratio),
+              },
+              { label: "Held", value: money(budget.reserved) },
+              { label: "Left", value: money(budget.remaining) },
+              { label: "Amount", value: money(budget.amount) },
+            ]}
+          />
           <div className="mt-3 flex items-center gap-3">
             <SpendBar budget={budget} className="w-full" />
             <BudgetState budget={budget} />
@@ -81,8 +105,18 @@ function Outlook({ budget }: { budget: Budget }) {
         <p className="text-ink-3">None for this period.</p>
       ) : (
         <>
-          <Facts items={[{ label: "At the end of the period", value: `≈ ${money(outlook.projected)}` }, { label: "Now per hour", value: `≈ ${money(outlook.rate_per_hour)}` }, { label: "Confidence", value: outlook.confidence }]} />
-          {outlook.exhausted_at && <Note kind="warn" className="mt-3">At this rate it is used up {ago(outlook.exhausted_at)}, on {moment(outlook.exhausted_at)}.</Note>}
+          <Facts
+            items={[
+              { label: "At the end of the period", value: `≈ ${money(outlook.projected)}` },
+              { label: "Now per hour", value: `≈ ${money(outlook.rate_per_hour)}` },
+              { label: "Confidence", value: outlook.confidence },
+            ]}
+          />
+          {outlook.exhausted_at && (
+            <Note kind="warn" className="mt-3">
+              At this rate it is used up {ago(outlook.exhausted_at)}, on {moment(outlook.exhausted_at)}.
+            </Note>
+          )}
         </>
       )}
     </section>
@@ -91,8 +125,18 @@ function Outlook({ budget }: { budget: Budget }) {
 
 function History({ budget }: { budget: Budget }) {
   const history = useHistory(budget.user_path, periodOf(budget));
-  const windows = useMemo(() => (history.data?.windows ?? []).filter((each) => each.user_path === budget.user_path).reverse(), [history.data, budget.user_path]);
-  const chart = useMemo(() => ({ times: windows.map((each) => Date.parse(each.period_start) / 1000), series: [{ name: "Spent", values: windows.map((each) => each.spent) }], previous: windows.map((each) => each.amount ?? null) }), [windows]);
+  const windows = useMemo(
+    () => (history.data?.windows ?? []).filter((each) => each.user_path === budget.user_path).reverse(),
+    [history.data, budget.user_path],
+  );
+  const chart = useMemo(
+    () => ({
+      times: windows.map((each) => Date.parse(each.period_start) / 1000),
+      series: [{ name: "Spent", values: windows.map((each) => each.spent) }],
+      previous: windows.map((each) => each.amount ?? null),
+    }),
+    [windows],
+  );
   const short = budget.period_seconds < 86_400;
   return (
     <section>
@@ -104,9 +148,18 @@ function History({ budget }: { budget: Budget }) {
       ) : history.isPending ? (
         <SkeletonRows rows={3} columns={3} />
       ) : !windows.length ? (
-        <EmptyState small title="No closed period yet">The first one appears {ago(budget.period_end)}.</EmptyState>
+        <EmptyState small title="No closed period yet">
+          The first one appears {ago(budget.period_end)}.
+        </EmptyState>
       ) : (
-        <BarChart label={`Spending of the last ${windows.length} periods, ${money(windows.at(-1)?.spent)} in the last`} {...chart} previousLabel="Amount" format={money} timeLabel={(seconds) => (short ? `${day(seconds * 1000)} ${clock(seconds * 1000)}` : day(seconds * 1000))} height={150} />
+        <BarChart
+          label={`Spending of the last ${windows.length} periods, ${money(windows.at(-1)?.spent)} in the last`}
+          {...chart}
+          previousLabel="Amount"
+          format={money}
+          timeLabel={(seconds) => (short ? `${day(seconds * 1000)} ${clock(seconds * 1000)}` : day(seconds * 1000))}
+          height={150}
+        />
       )}
     </section>
   );

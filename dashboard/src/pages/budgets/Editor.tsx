@@ -60,16 +60,38 @@ export function BudgetEditor({ stored, all, onClose }: { stored?: Budget; all: B
   );
 }
 
-function Fields({ draft, set, errors, fixed }: { draft: BudgetDraft; set: (change: Partial<BudgetDraft>) => void; errors: Record<string, string>; fixed: boolean }) {
+function Fields({
+  draft,
+  set,
+  errors,
+  fixed,
+}: {
+  draft: BudgetDraft;
+  set: (change: Partial<BudgetDraft>) => void;
+  errors: Record<string, string>;
+  fixed: boolean;
+}) {
   const own = !PERIODS.includes(draft.period);
   return (
     <>
       <Field label="Path" hint="Calls of this path and of those below count." error={errors.user_path}>
-        <Input icon={FolderTree} autoFocus={!fixed} disabled={fixed} spellCheck={false} value={draft.user_path} onChange={(event) => set({ user_path: event.target.value })} />
+        <Input
+          icon={FolderTree}
+          autoFocus={!fixed}
+          disabled={fixed}
+          spellCheck={false}
+          value={draft.user_path}
+          onChange={(event) => set({ user_path: event.target.value })}
+        />
       </Field>
       <Pair>
         <Field label="Period" error={own ? undefined : errors.period}>
-          <Select disabled={fixed} value={own ? "own" : draft.period} onChange={(period) => set({ period: period === "own" ? "7200" : period })} options={[...PERIODS.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })), { value: "own", label: "Other length" }]} />
+          <Select
+            disabled={fixed}
+            value={own ? "own" : draft.period}
+            onChange={(period) => set({ period: period === "own" ? "7200" : period })}
+            options={[...PERIODS.map((value) => ({ value, label: value.charAt(0).toUpperCase() + value.slice(1) })), { value: "own", label: "Other length" }]}
+          />
         </Field>
         <Field label="Amount" error={errors.amount}>
           <NumberInput value={draft.amount} onChange={(amount) => set({ amount })} affix="USD" autoFocus={fixed} />
@@ -80,12 +102,30 @@ function Fields({ draft, set, errors, fixed }: { draft: BudgetDraft; set: (chang
           <NumberInput disabled={fixed} value={Number(draft.period) || null} onChange={(seconds) => set({ period: String(seconds ?? "") })} affix="s" />
         </Field>
       )}
-      <Field label="When a call may cost more than is left" error={errors.on_tight} hint={draft.on_tight === "clamp" ? "Its output is limited to what is left, if that is a useful size." : "It is refused with 429."}>
-        <Select value={draft.on_tight} onChange={(on_tight) => set({ on_tight })} options={[{ value: "clamp", label: "Limit its output" }, { value: "refuse", label: "Refuse it" }]} />
+      <Field
+        label="When a call may cost more than is left"
+        error={errors.on_tight}
+        hint={draft.on_tight === "clamp" ? "Its output is limited to what is left, if that is a useful size." : "It is refused with 429."}
+      >
+        <Select
+          value={draft.on_tight}
+          onChange={(on_tight) => set({ on_tight })}
+          options={[
+            { value: "clamp", label: "Limit its output" },
+            { value: "refuse", label: "Refuse it" },
+          ]}
+        />
       </Field>
       <Pair>
         <Field label="When it is used up" error={errors.on_exhausted}>
-          <Select value={draft.on_exhausted} onChange={(on_exhausted) => set({ on_exhausted })} options={[{ value: "block", label: "Refuse calls" }, { value: "downgrade", label: "Use another model" }]} />
+          <Select
+            value={draft.on_exhausted}
+            onChange={(on_exhausted) => set({ on_exhausted })}
+            options={[
+              { value: "block", label: "Refuse calls" },
+              { value: "downgrade", label: "Use another model" },
+            ]}
+          />
         </Field>
         {draft.on_exhausted === "downgrade" && (
           <Field label="Other model" error={errors.downgrade_to}>
@@ -96,7 +136,15 @@ function Fields({ draft, set, errors, fixed }: { draft: BudgetDraft; set: (chang
       <Field label="Each path below" aside="optional" hint="Every direct child path gets a budget of its own of this amount." error={errors.child_default}>
         <NumberInput value={draft.child_default} onChange={(child_default) => set({ child_default })} affix="USD" placeholder="None" />
       </Field>
-      <Checkbox checked={draft.per_run} onChange={(per_run) => set({ per_run })} sub={<>The amount holds for each run that <code>X-Run-Id</code> names.</>}>
+      <Checkbox
+        checked={draft.per_run}
+        onChange={(per_run) => set({ per_run })}
+        sub={
+          <>
+            The amount holds for each run that <code>X-Run-Id</code> names.
+          </>
+        }
+      >
         For each agent run by itself
       </Checkbox>
     </>

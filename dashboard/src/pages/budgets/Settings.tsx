@@ -9,9 +9,24 @@ import { Select } from "@/components/Select";
 import { SkeletonRows } from "@/components/Skeleton";
 import { useSaveSettings, useSettings, type Settings } from "./queries";
 
-type Fields = Pick<Settings, "daily_reset_hour" | "daily_reset_minute" | "weekly_reset_weekday" | "weekly_reset_hour" | "weekly_reset_minute" | "monthly_reset_day" | "monthly_reset_hour" | "monthly_reset_minute" | "thresholds" | "webhook_url">;
+type Fields = Pick<
+  Settings,
+  | "daily_reset_hour"
+  | "daily_reset_minute"
+  | "weekly_reset_weekday"
+  | "weekly_reset_hour"
+  | "weekly_reset_minute"
+  | "monthly_reset_day"
+  | "monthly_reset_hour"
+  | "monthly_reset_minute"
+  | "thresholds"
+  | "webhook_url"
+>;
 const WEEKDAYS = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"].map((label, i) => ({ value: String(i), label }));
-const fieldsOf = ({ updated_at: _a, webhook_secret: _b, webhook_secret_set: _c, webhook_secret_last4: _d, ...rest }: Settings): Fields => ({ ...rest, webhook_url: rest.webhook_url ?? null });
+const fieldsOf = ({ updated_at: _a, webhook_secret: _b, webhook_secret_set: _c, webhook_secret_last4: _d, ...rest }: Settings): Fields => ({
+  ...rest,
+  webhook_url: rest.webhook_url ?? null,
+});
 const two = (value: number) => String(value).padStart(2, "0");
 
 /** When periods begin, at which shares a webhook is sent, and where to. */
@@ -79,9 +94,22 @@ function SettingsForm({ stored, etag, onClose, writable }: { stored: Settings; e
       </Pair>
       <FormSection title="Webhook" sub="sent once per period and threshold, signed with HMAC-SHA256" />
       <Field label="Thresholds" hint="Percent of the amount." error={refused.thresholds}>
-        <ListInput values={draft.thresholds.map((value) => `${Number((value * 100).toFixed(4))}%`)} onChange={(values) => set({ thresholds: values.map((value) => Number.parseFloat(value) / 100).filter((value) => value > 0) })} placeholder="80%" />
+        <ListInput
+          values={draft.thresholds.map((value) => `${Number((value * 100).toFixed(4))}%`)}
+          onChange={(values) => set({ thresholds: values.map((value) => Number.parseFloat(value) / 100).filter((value) => value > 0) })}
+          placeholder="80%"
+        />
       </Field>
-      <Field label="Address" aside="optional" error={refused.webhook_url} hint={stored.webhook_secret_set ? `Signed with the secret that ends in ${stored.webhook_secret_last4 ?? "…"}.` : "A secret is made when an address is saved."}>
+      <Field
+        label="Address"
+        aside="optional"
+        error={refused.webhook_url}
+        hint={
+          stored.webhook_secret_set
+            ? `Signed with the secret that ends in ${stored.webhook_secret_last4 ?? "…"}.`
+            : "A secret is made when an address is saved."
+        }
+      >
         <Input type="url" value={draft.webhook_url ?? ""} placeholder="https://" onChange={(event) => set({ webhook_url: event.target.value || null })} />
       </Field>
     </EditDrawer>

@@ -55,13 +55,32 @@ export function Debugger() {
       <div className="grid grid-cols-2 gap-6 px-4 pb-4 narrow:grid-cols-1">
         <Form onSubmit={submit}>
           <Pair>
-            <Field label="Endpoint"><Select value={path} onChange={setPath} options={["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings"]} /></Field>
-            <Field label="As key" aside="optional"><Input value={key} placeholder="Id of a key; else you" onChange={(event) => setKey(event.target.value.trim())} /></Field>
+            <Field label="Endpoint">
+              <Select value={path} onChange={setPath} options={["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings"]} />
+            </Field>
+            <Field label="As key" aside="optional">
+              <Input value={key} placeholder="Id of a key; else you" onChange={(event) => setKey(event.target.value.trim())} />
+            </Field>
           </Pair>
-          <Field label="Body" error={wrong}><TextArea mono rows={9} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} /></Field>
-          <div className="flex gap-2"><Button type="submit" look="primary" busy={check.isPending}>Check</Button><CopyAs call={{ method: "POST", path: "/admin/api/v1/cache/debug", body: asked(parsed(text)) }} /></div>
+          <Field label="Body" error={wrong}>
+            <TextArea mono rows={9} spellCheck={false} value={text} onChange={(event) => setText(event.target.value)} />
+          </Field>
+          <div className="flex gap-2">
+            <Button type="submit" look="primary" busy={check.isPending}>
+              Check
+            </Button>
+            <CopyAs call={{ method: "POST", path: "/admin/api/v1/cache/debug", body: asked(parsed(text)) }} />
+          </div>
         </Form>
-        <div aria-live="polite" className="min-w-0">{check.error ? <ErrorNote error={check.error} title="Not checked" /> : check.data ? <Verdict result={check.data} /> : <p className="text-ink-3">The verdict appears here, with the keys and thresholds that decide.</p>}</div>
+        <div aria-live="polite" className="min-w-0">
+          {check.error ? (
+            <ErrorNote error={check.error} title="Not checked" />
+          ) : check.data ? (
+            <Verdict result={check.data} />
+          ) : (
+            <p className="text-ink-3">The verdict appears here, with the keys and thresholds that decide.</p>
+          )}
+        </div>
       </div>
     </Panel>
   );
@@ -71,14 +90,38 @@ function Verdict({ result }: { result: Schema<"CacheDebugResult"> }) {
   const semantic = ["semantic", "both"].includes(result.cache_type);
   return (
     <div className="space-y-3">
-      {result.miss_reason ? <Note kind={result.cacheable ? "info" : "warn"}><b className="font-strong">Miss.</b> {REASONS[result.miss_reason] ?? ""} <code>{result.miss_reason}</code></Note> : <Note kind="ok"><b className="font-strong">Hit.</b> The stored answer would be served.</Note>}
-      {result.semantic_shadow === "hit" && <Note>The semantic cache has an answer and does not serve it: <code>SEMANTIC_CACHE_MODE</code> is shadow.</Note>}
+      {result.miss_reason ? (
+        <Note kind={result.cacheable ? "info" : "warn"}>
+          <b className="font-strong">Miss.</b> {REASONS[result.miss_reason] ?? ""} <code>{result.miss_reason}</code>
+        </Note>
+      ) : (
+        <Note kind="ok">
+          <b className="font-strong">Hit.</b> The stored answer would be served.
+        </Note>
+      )}
+      {result.semantic_shadow === "hit" && (
+        <Note>
+          The semantic cache has an answer and does not serve it: <code>SEMANTIC_CACHE_MODE</code> is shadow.
+        </Note>
+      )}
       <KeyValues
         items={[
           { label: "Layers searched", value: result.cache_type },
           { label: "Exact key", value: result.exact_cache_key || NONE, mono: true },
           { label: "Kept for", value: duration(result.exact_ttl_seconds * 1000) },
-          ...(semantic ? [{ label: "Similarity", value: `${result.semantic_score?.toFixed(4) ?? NONE}, needed ${result.semantic_threshold}` }, { label: "Words in common", value: result.prompt_similarity_threshold ? `${result.prompt_similarity?.toFixed(2) ?? NONE}, needed ${result.prompt_similarity_threshold}` : "not compared" }, { label: "Semantic key", value: result.semantic_cache_key || NONE, mono: true }, { label: "Embedder", value: result.embedder_identity || NONE, mono: true }] : []),
+          ...(semantic
+            ? [
+                { label: "Similarity", value: `${result.semantic_score?.toFixed(4) ?? NONE}, needed ${result.semantic_threshold}` },
+                {
+                  label: "Words in common",
+                  value: result.prompt_similarity_threshold
+                    ? `${result.prompt_similarity?.toFixed(2) ?? NONE}, needed ${result.prompt_similarity_threshold}`
+                    : "not compared",
+                },
+                { label: "Semantic key", value: result.semantic_cache_key || NONE, mono: true },
+                { label: "Embedder", value: result.embedder_identity || NONE, mono: true },
+              ]
+            : []),
           { label: "Guardrails", value: result.guardrails_hash, mono: true },
           { label: "Answer as", value: result.effective_content_type, mono: true },
         ]}

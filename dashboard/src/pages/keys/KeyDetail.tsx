@@ -18,7 +18,17 @@ import { KeyLimits, KeyState } from "./state";
 export type KeyAction = "edit" | "rotate" | "switch" | "delete";
 
 /** The inspector of a key: its rules, limits, and usage by day and model. */
-export function KeyDetail({ id, listed, onClose, onAction }: { id: string; listed: Key | undefined; onClose: () => void; onAction: (action: KeyAction, key: Key) => void }) {
+export function KeyDetail({
+  id,
+  listed,
+  onClose,
+  onAction,
+}: {
+  id: string;
+  listed: Key | undefined;
+  onClose: () => void;
+  onAction: (action: KeyAction, key: Key) => void;
+}) {
   const read = useKey(id, !listed);
   const key = listed ?? read.data;
   const may = useSession().can("admin:auth-keys:write");
@@ -34,10 +44,14 @@ export function KeyDetail({ id, listed, onClose, onAction }: { id: string; liste
             <CopyAs call={{ method: "GET", path: `/admin/api/v1/auth-keys/${key.id}` }} yaml={bodyOf(draftOf(key))} />
             {may && (
               <span className="ml-auto flex flex-wrap justify-end gap-2">
-                <Button look="danger" onClick={() => onAction("delete", key)}>Delete key</Button>
+                <Button look="danger" onClick={() => onAction("delete", key)}>
+                  Delete key
+                </Button>
                 <Button onClick={() => onAction("switch", key)}>{key.enabled ? "Deactivate" : "Reactivate"}</Button>
                 <Button onClick={() => onAction("rotate", key)}>Rotate</Button>
-                <Button look="primary" onClick={() => onAction("edit", key)}>Edit</Button>
+                <Button look="primary" onClick={() => onAction("edit", key)}>
+                  Edit
+                </Button>
               </span>
             )}
           </>
@@ -69,7 +83,14 @@ function Rules({ state: key }: { state: Key }) {
     { label: "State", value: <KeyState state={key} /> },
     { label: "Id", value: key.id, mono: true },
     ...(key.description ? [{ label: "Description", value: key.description }] : []),
-    { label: "Path", value: <Link className="link" to="/usage" search={{ user_path: key.user_path ?? "/" }}>{key.user_path ?? "/"}</Link> },
+    {
+      label: "Path",
+      value: (
+        <Link className="link" to="/usage" search={{ user_path: key.user_path ?? "/" }}>
+          {key.user_path ?? "/"}
+        </Link>
+      ),
+    },
     ...(key.tenant_id ? [{ label: "Tenant", value: key.tenant_id, mono: true }] : []),
     { label: "Scopes", value: key.scopes.join(", "), mono: true },
     { label: "Models", value: list(key.allowed_models, "all") },
@@ -79,12 +100,23 @@ function Rules({ state: key }: { state: Key }) {
     { label: "Ends", value: key.expiry ? moment(key.expiry) : "never" },
     { label: "Last used", value: key.last_used_at ? `${ago(key.last_used_at)}, ${moment(key.last_used_at)}` : "never" },
     { label: "Created", value: moment(key.created_at) },
-    ...(key.previous ?? []).map((old) => ({ label: "Old value", value: <><code>{old.redacted_value}</code> until {moment(old.valid_until)}</> })),
+    ...(key.previous ?? []).map((old) => ({
+      label: "Old value",
+      value: (
+        <>
+          <code>{old.redacted_value}</code> until {moment(old.valid_until)}
+        </>
+      ),
+    })),
   ];
   return <KeyValues items={items} />;
 }
 
-const RANGES = [{ value: "7", label: "7 d" }, { value: "30", label: "30 d" }, { value: "90", label: "90 d" }] as const;
+const RANGES = [
+  { value: "7", label: "7 d" },
+  { value: "30", label: "30 d" },
+  { value: "90", label: "90 d" },
+] as const;
 
 function Stats({ id }: { id: string }) {
   const [days, setDays] = useState<"7" | "30" | "90">("30");
@@ -108,33 +140,75 @@ function Stats({ id }: { id: string }) {
       ) : !data ? (
         <SkeletonRows rows={4} columns={3} />
       ) : !data.requests ? (
-        <EmptyState small title="No calls in this range">The first call with this key appears here.</EmptyState>
+        <EmptyState small title="No calls in this range">
+          The first call with this key appears here.
+        </EmptyState>
       ) : (
         <>
           <Facts
             items={[
-              { label: "Requests", value: <Link className="hover:underline" to="/usage" search={calls}>{count(data.requests)}</Link> },
-              { label: "Errors", value: <Link className="hover:underline" to="/audit" search={{ auth_key_id: id, status: "error", days }}>{count(data.errors)}</Link> },
+              {
+                label: "Requests",
+                value: (
+                  <Link className="hover:underline" to="/usage" search={calls}>
+                    {count(data.requests)}
+                  </Link>
+                ),
+              },
+              {
+                label: "Errors",
+                value: (
+                  <Link className="hover:underline" to="/audit" search={{ auth_key_id: id, status: "error", days }}>
+                    {count(data.errors)}
+                  </Link>
+                ),
+              },
               { label: "Tokens", value: compact(data.total_tokens) },
               { label: "Cost", value: money(data.total_cost) },
             ]}
           />
           <div className="mt-3">
-            <BarChart label={`Requests per day, ${count(data.requests)} in ${days} days`} {...chart} format={count} axisFormat={compact} timeLabel={(seconds) => day(seconds * 1000)} lastLabel="Today" running height={140} />
+            <BarChart
+              label={`Requests per day, ${count(data.requests)} in ${days} days`}
+              {...chart}
+              format={count}
+              axisFormat={compact}
+              timeLabel={(seconds) => day(seconds * 1000)}
+              lastLabel="Today"
+              running
+              height={140}
+            />
           </div>
           <table className="mt-3 w-full" aria-label="By model">
             <thead>
               <tr className="text-small text-ink-3 [&>th]:h-7 [&>th]:font-medium">
-                <th scope="col" className="text-left">Model</th>
-                <th scope="col" className="text-right">Requests</th>
-                <th scope="col" className="text-right">Tokens</th>
-                <th scope="col" className="text-right">Cost</th>
+                <th scope="col" className="text-left">
+                  Model
+                </th>
+                <th scope="col" className="text-right">
+                  Requests
+                </th>
+                <th scope="col" className="text-right">
+                  Tokens
+                </th>
+                <th scope="col" className="text-right">
+                  Cost
+                </th>
               </tr>
             </thead>
             <tbody>
               {data.by_model.map((row) => (
                 <tr key={`${row.provider_name}/${row.model}`} className="border-t border-line [&>td]:h-8">
-                  <td className="max-w-0 w-full truncate">{row.model ? <Link className="hover:underline" to="/usage" search={{ ...calls, model: row.model }}>{row.model}</Link> : <span className="text-ink-3">refused before a model was chosen</span>} <span className="text-small text-ink-3">{row.provider_name}</span></td>
+                  <td className="max-w-0 w-full truncate">
+                    {row.model ? (
+                      <Link className="hover:underline" to="/usage" search={{ ...calls, model: row.model }}>
+                        {row.model}
+                      </Link>
+                    ) : (
+                      <span className="text-ink-3">refused before a model was chosen</span>
+                    )}{" "}
+                    <span className="text-small text-ink-3">{row.provider_name}</span>
+                  </td>
                   <td className="num pl-4 text-right">{count(row.requests)}</td>
                   <td className="num pl-4 text-right">{compact(row.total_tokens)}</td>
                   <td className="num pl-4 text-right">{row.model ? money(row.total_cost) : NONE}</td>

@@ -24,7 +24,10 @@ type FormProps = { draft: Draft; onChange: (draft: Draft) => void; errors: Recor
 /** The fields of a key, for a new one and for an edit. */
 export function KeyForm({ draft, onChange, errors, budgets }: FormProps) {
   const set = (change: Partial<Draft>) => onChange({ ...draft, ...change });
-  const list = (name: "allowed_models" | "denied_models" | "allowed_providers") => ({ values: draft[name] ?? [], onChange: (values: string[]) => set({ [name]: values.length ? values : null }) });
+  const list = (name: "allowed_models" | "denied_models" | "allowed_providers") => ({
+    values: draft[name] ?? [],
+    onChange: (values: string[]) => set({ [name]: values.length ? values : null }),
+  });
   const holding = useBudgetsOf(draft.user_path, budgets)[0];
   const nothing = draft.allowed_models?.length === 0;
   return (
@@ -35,7 +38,20 @@ export function KeyForm({ draft, onChange, errors, budgets }: FormProps) {
       <Field label="Description" aside="optional" error={errors.description}>
         <Input autoComplete="off" value={draft.description} onChange={(event) => set({ description: event.target.value })} />
       </Field>
-      <Field label="Path" error={errors.user_path} hint={holding ? <>Calls are booked here. The {holding.period_label} budget of <b className="font-medium">{holding.user_path}</b> holds: {money(holding.remaining)} of {money(holding.amount)} left.</> : "Calls are booked here, and budgets of this path and those above hold."}>
+      <Field
+        label="Path"
+        error={errors.user_path}
+        hint={
+          holding ? (
+            <>
+              Calls are booked here. The {holding.period_label} budget of <b className="font-medium">{holding.user_path}</b> holds: {money(holding.remaining)}{" "}
+              of {money(holding.amount)} left.
+            </>
+          ) : (
+            "Calls are booked here, and budgets of this path and those above hold."
+          )
+        }
+      >
         <Input icon={FolderTree} spellCheck={false} autoComplete="off" value={draft.user_path} onChange={(event) => set({ user_path: event.target.value })} />
       </Field>
       <Pair>
@@ -56,7 +72,12 @@ export function KeyForm({ draft, onChange, errors, budgets }: FormProps) {
               <ListInput {...list("allowed_providers")} placeholder="Name of a provider" />
             </Field>
             <Field label="Pool" hint="Only its members serve this key." error={errors.provider_pool_id}>
-              <Input autoComplete="off" value={draft.provider_pool_id} placeholder="Name of a pool" onChange={(event) => set({ provider_pool_id: event.target.value })} />
+              <Input
+                autoComplete="off"
+                value={draft.provider_pool_id}
+                placeholder="Name of a pool"
+                onChange={(event) => set({ provider_pool_id: event.target.value })}
+              />
             </Field>
           </Pair>
         </div>
@@ -65,11 +86,19 @@ export function KeyForm({ draft, onChange, errors, budgets }: FormProps) {
       <div className="grid grid-cols-2 gap-x-3 gap-y-4">
         {LIMITS.map(({ name, label }) => (
           <Field key={name} label={label} error={errors[name] ?? errors[`rate_limits.${name}`]}>
-            <NumberInput value={draft.rate_limits[name] ?? null} placeholder="No limit" onChange={(value) => set({ rate_limits: { ...draft.rate_limits, [name]: value } })} />
+            <NumberInput
+              value={draft.rate_limits[name] ?? null}
+              placeholder="No limit"
+              onChange={(value) => set({ rate_limits: { ...draft.rate_limits, [name]: value } })}
+            />
           </Field>
         ))}
       </div>
-      <Checkbox checked={draft.rate_limits.count_cached ?? false} onChange={(count_cached) => set({ rate_limits: { ...draft.rate_limits, count_cached } })} sub="Tokens that a provider reads from its prompt cache count too.">
+      <Checkbox
+        checked={draft.rate_limits.count_cached ?? false}
+        onChange={(count_cached) => set({ rate_limits: { ...draft.rate_limits, count_cached } })}
+        sub="Tokens that a provider reads from its prompt cache count too."
+      >
         Count cached tokens
       </Checkbox>
       <Note kind="accent" icon={KeyRound}>
@@ -96,8 +125,20 @@ function Scopes({ draft, set, error }: { draft: Draft; set: (change: Partial<Dra
         />
       </Field>
       {own && (
-        <Field label="Scopes" error={error} hint={<>inference, admin:read, admin:write or <code>admin:AREA:read</code></>}>
-          <ListInput values={draft.scopes} onChange={(scopes) => set({ scopes })} suggestions={["inference", "admin:read", "admin:write", "admin:usage:read", "admin:audit:read"]} />
+        <Field
+          label="Scopes"
+          error={error}
+          hint={
+            <>
+              inference, admin:read, admin:write or <code>admin:AREA:read</code>
+            </>
+          }
+        >
+          <ListInput
+            values={draft.scopes}
+            onChange={(scopes) => set({ scopes })}
+            suggestions={["inference", "admin:read", "admin:write", "admin:usage:read", "admin:audit:read"]}
+          />
         </Field>
       )}
     </div>
@@ -108,7 +149,14 @@ function Ends({ draft, set, error }: { draft: Draft; set: (change: Partial<Draft
   const [dated, setDated] = useState(draft.expiry !== null);
   const [span, setSpan] = useState("");
   const value = draft.expiry === null ? "never" : dated ? "date" : span;
-  const options = [{ value: "never", label: "Never" }, ...[7, 30, 90, 365].map((days) => ({ value: String(days), label: `In ${days === 365 ? "a year" : `${days} days`}, ${longDay(later(days)).replace(/^(\d+ \w{3})\w*/, "$1")}` })), { value: "date", label: "On a date" }];
+  const options = [
+    { value: "never", label: "Never" },
+    ...[7, 30, 90, 365].map((days) => ({
+      value: String(days),
+      label: `In ${days === 365 ? "a year" : `${days} days`}, ${longDay(later(days)).replace(/^(\d+ \w{3})\w*/, "$1")}`,
+    })),
+    { value: "date", label: "On a date" },
+  ];
   return (
     <div className="space-y-2">
       <Field label="Ends" error={dated ? undefined : error}>

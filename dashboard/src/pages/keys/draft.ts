@@ -16,7 +16,18 @@ export type Draft = {
   rate_limits: Partial<Schema<"RateLimits">>;
 };
 
-export const EMPTY: Draft = { name: "", description: "", user_path: "/", scopes: ["inference"], expiry: null, allowed_models: null, denied_models: null, allowed_providers: null, provider_pool_id: "", rate_limits: {} };
+export const EMPTY: Draft = {
+  name: "",
+  description: "",
+  user_path: "/",
+  scopes: ["inference"],
+  expiry: null,
+  allowed_models: null,
+  denied_models: null,
+  allowed_providers: null,
+  provider_pool_id: "",
+  rate_limits: {},
+};
 
 export const draftOf = (key: Key): Draft => ({
   name: key.name,
@@ -43,7 +54,13 @@ export function newBody(draft: Draft): Schema<"CreateKey"> {
 }
 
 const listed = (names: string[]) => (names.length < 2 ? names.join() : `${names.slice(0, -1).join(", ")} and ${names.at(-1)}`);
-const UNITS = { requests_per_minute: "calls a minute", tokens_per_minute: "tokens a minute", requests_per_day: "calls a day", tokens_per_day: "tokens a day", max_parallel_requests: "at once" } as const;
+const UNITS = {
+  requests_per_minute: "calls a minute",
+  tokens_per_minute: "tokens a minute",
+  requests_per_day: "calls a day",
+  tokens_per_day: "tokens a day",
+  max_parallel_requests: "at once",
+} as const;
 
 /** The rules of a draft as a sentence. */
 export function inWords(draft: Draft): string {

@@ -28,7 +28,10 @@ type Asking = { what: "rotate" | "delete"; key: Key } | null;
 export default function KeysPage() {
   const session = useSession();
   const may = session.can("admin:auth-keys:write");
-  const [filters, setFilters] = useFilters({ search: "", state: "", path: "", scope: "", sort: "-created_at", open: "", edit: "", create: "" }, { state: STATES });
+  const [filters, setFilters] = useFilters(
+    { search: "", state: "", path: "", scope: "", sort: "-created_at", open: "", edit: "", create: "" },
+    { state: STATES },
+  );
   const keys = useKeys(filters);
   const [made, setMade] = useState<{ key: NewKey; rotated: boolean } | null>(null);
   const [asking, setAsking] = useState<Asking>(null);
@@ -53,7 +56,11 @@ export default function KeysPage() {
   };
   const create = () => setFilters({ create: "1" });
   useShortcut("c", create, may);
-  const createButton = may && <Button look="primary" icon={Plus} shortcut="C" onClick={create}>Create key</Button>;
+  const createButton = may && (
+    <Button look="primary" icon={Plus} shortcut="C" onClick={create}>
+      Create key
+    </Button>
+  );
   const clear = () => setFilters({ search: null, state: null, path: null, scope: null });
   const counts = first?.counts;
   const total = first?.total;
@@ -61,8 +68,14 @@ export default function KeysPage() {
   return (
     <Page title="API keys" actions={createButton}>
       {made && (
-        <RevealKey connect={session.can("admin:cli-tools:read")} value={made.key.key} onClose={() => setMade(null)} title={`${made.key.name} ${made.rotated ? "has a new value" : "is ready"}. Copy its key now; it is shown this once.`}>
-          {made.rotated && (made.key.previous?.length ? `The old value works until ${moment(made.key.previous.at(-1)?.valid_until)}.` : "The old value has ended.")}
+        <RevealKey
+          connect={session.can("admin:cli-tools:read")}
+          value={made.key.key}
+          onClose={() => setMade(null)}
+          title={`${made.key.name} ${made.rotated ? "has a new value" : "is ready"}. Copy its key now; it is shown this once.`}
+        >
+          {made.rotated &&
+            (made.key.previous?.length ? `The old value works until ${moment(made.key.previous.at(-1)?.valid_until)}.` : "The old value has ended.")}
           {made.key.warnings?.join(" ")}
         </RevealKey>
       )}
@@ -72,10 +85,20 @@ export default function KeysPage() {
           label="State"
           value={filters.state}
           onChange={(state) => setFilters({ state })}
-          options={[{ value: "", label: "All", count: counts?.all }, { value: "active", label: "Active", count: counts?.active }, { value: "soon", label: "Ending soon", count: counts?.ending_soon }, { value: "ended", label: "Ended", count: counts?.ended }]}
+          options={[
+            { value: "", label: "All", count: counts?.all },
+            { value: "active", label: "Active", count: counts?.active },
+            { value: "soon", label: "Ending soon", count: counts?.ending_soon },
+            { value: "ended", label: "Ended", count: counts?.ended },
+          ]}
         />
         <FilterChip label="Path" value={filters.path} onChange={(path) => setFilters({ path })} placeholder="/search" />
-        <FilterChip label="Scope" value={filters.scope} onChange={(scope) => setFilters({ scope })} options={["inference", "admin:read", "admin:write", "admin:usage:read", "admin:audit:read"]} />
+        <FilterChip
+          label="Scope"
+          value={filters.scope}
+          onChange={(scope) => setFilters({ scope })}
+          options={["inference", "admin:read", "admin:write", "admin:usage:read", "admin:audit:read"]}
+        />
         {first?.as_of && <span className="num ml-auto text-small text-ink-3 phone:hidden">Limits {asOf(first.as_of).replace(/^As/, "as")}</span>}
       </div>
       <div className="overflow-hidden rounded-lg border border-line bg-surface">
@@ -94,16 +117,51 @@ export default function KeysPage() {
           onOpen={(key) => setFilters({ open: key.id })}
           sort={{ by: filters.sort.replace(/^-/, ""), desc: filters.sort.startsWith("-") }}
           onSort={({ by, desc }) => setFilters({ sort: (desc ? "-" : "") + by })}
-          actions={(key) => <Menu label={`Actions for ${key.name}`} items={[{ label: "Details", run: () => setFilters({ open: key.id }) }, ...(may ? [{ label: "Edit", run: () => act("edit", key) }, { label: "Rotate", run: () => act("rotate", key) }, { label: key.enabled ? "Deactivate" : "Reactivate", run: () => act("switch", key) }, "separator" as const, { label: "Delete key", danger: true, run: () => act("delete", key) }] : [])]} />}
-          empty={filtered ? <NoMatch what="keys" onClear={clear} /> : <EmptyState icon={KeyRound} title="No keys yet" actions={createButton}>A key gives an application its own path, limits and cost. The master key stays with you.</EmptyState>}
+          actions={(key) => (
+            <Menu
+              label={`Actions for ${key.name}`}
+              items={[
+                { label: "Details", run: () => setFilters({ open: key.id }) },
+                ...(may
+                  ? [
+                      { label: "Edit", run: () => act("edit", key) },
+                      { label: "Rotate", run: () => act("rotate", key) },
+                      { label: key.enabled ? "Deactivate" : "Reactivate", run: () => act("switch", key) },
+                      "separator" as const,
+                      { label: "Delete key", danger: true, run: () => act("delete", key) },
+                    ]
+                  : []),
+              ]}
+            />
+          )}
+          empty={
+            filtered ? (
+              <NoMatch what="keys" onClear={clear} />
+            ) : (
+              <EmptyState icon={KeyRound} title="No keys yet" actions={createButton}>
+                A key gives an application its own path, limits and cost. The master key stays with you.
+              </EmptyState>
+            )
+          }
         />
       </div>
-      {keys.rows.length > 0 && <p className="num px-4 py-2 text-small text-ink-3">{total === undefined || filters.state === "soon" ? count(keys.rows.length) : `${count(keys.rows.length)} of ${count(total)}`}</p>}
+      {keys.rows.length > 0 && (
+        <p className="num px-4 py-2 text-small text-ink-3">
+          {total === undefined || filters.state === "soon" ? count(keys.rows.length) : `${count(keys.rows.length)} of ${count(total)}`}
+        </p>
+      )}
 
       {filters.create && may && <CreateKey path={filters.path} onClose={() => setFilters({ create: null })} onCreated={(key) => reveal(key, false)} />}
       {filters.edit && may && <EditKey id={filters.edit} onClose={() => setFilters({ edit: null })} />}
       {filters.open && <KeyDetail key={filters.open} id={filters.open} listed={open} onClose={() => setFilters({ open: null })} onAction={act} />}
-      {asking?.what === "rotate" && <RotateDialog name={asking.key.name} busy={rotate.busy} onClose={() => setAsking(null)} onRotate={(overlap) => rotate.mutate({ input: { id: asking.key.id, overlap } })} />}
+      {asking?.what === "rotate" && (
+        <RotateDialog
+          name={asking.key.name}
+          busy={rotate.busy}
+          onClose={() => setAsking(null)}
+          onRotate={(overlap) => rotate.mutate({ input: { id: asking.key.id, overlap } })}
+        />
+      )}
       {asking?.what === "delete" && (
         <ConfirmDialog
           title={`Delete ${asking.key.name}`}
@@ -112,7 +170,17 @@ export default function KeysPage() {
           typed={asking.key.name}
           confirm="Delete key"
           busy={remove.busy}
-          instead={asking.key.enabled ? { label: "Deactivate instead", run: () => { setAsking(null); act("switch", asking.key); } } : undefined}
+          instead={
+            asking.key.enabled
+              ? {
+                  label: "Deactivate instead",
+                  run: () => {
+                    setAsking(null);
+                    act("switch", asking.key);
+                  },
+                }
+              : undefined
+          }
           onConfirm={() => remove.mutate({ input: asking.key })}
           onClose={() => setAsking(null)}
         />

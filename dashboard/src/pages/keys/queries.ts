@@ -39,12 +39,16 @@ export function useKeys({ search, state, path, scope, sort }: KeyFilters) {
 
 /** One key with its tag, for edits and for keys that the list does not show. */
 export function useKey(id: string, enabled = true) {
-  return useResource<Key>(["auth-key", id], (signal) => api.GET("/admin/api/v1/auth-keys/{id}", { params: { path: { id } }, signal }), { enabled: enabled && id !== "" });
+  return useResource<Key>(["auth-key", id], (signal) => api.GET("/admin/api/v1/auth-keys/{id}", { params: { path: { id } }, signal }), {
+    enabled: enabled && id !== "",
+  });
 }
 
 export function useKeyStats(id: string, days: number) {
   const query = { days, timezone: zone(), cache_mode: "all" as const };
-  return useResource(["auth-key-stats", id, query], (signal) => api.GET("/admin/api/v1/auth-keys/{id}/stats", { params: { path: { id }, query }, signal }), { keepPrevious: true });
+  return useResource(["auth-key-stats", id, query], (signal) => api.GET("/admin/api/v1/auth-keys/{id}/stats", { params: { path: { id }, query }, signal }), {
+    keepPrevious: true,
+  });
 }
 
 /** Budgets that hold for a path, the nearest first. */

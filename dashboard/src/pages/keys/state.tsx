@@ -9,10 +9,30 @@ import { endsSoon, LIMITS, type Key } from "./queries";
 export function KeyState({ state }: { state: Key }) {
   const now = Date.now();
   const old = state.previous?.find((previous) => Date.parse(previous.valid_until) > now);
-  if (!state.enabled) return <Status kind="paused" sub={state.deactivated_at ? day(state.deactivated_at) : undefined}>Deactivated</Status>;
-  if (!state.active) return <Status kind="out" sub={day(state.expiry)}>Ended</Status>;
-  if (old) return <Status kind="warn" sub={`old value ends ${ago(old.valid_until)}`}>Rotating</Status>;
-  if (endsSoon(state)) return <Status kind="warn" sub={day(state.expiry)}>Ends {ago(state.expiry)}</Status>;
+  if (!state.enabled)
+    return (
+      <Status kind="paused" sub={state.deactivated_at ? day(state.deactivated_at) : undefined}>
+        Deactivated
+      </Status>
+    );
+  if (!state.active)
+    return (
+      <Status kind="out" sub={day(state.expiry)}>
+        Ended
+      </Status>
+    );
+  if (old)
+    return (
+      <Status kind="warn" sub={`old value ends ${ago(old.valid_until)}`}>
+        Rotating
+      </Status>
+    );
+  if (endsSoon(state))
+    return (
+      <Status kind="warn" sub={day(state.expiry)}>
+        Ends {ago(state.expiry)}
+      </Status>
+    );
   return <Status kind="ok">Active</Status>;
 }
 
@@ -57,11 +77,17 @@ export const columnsOf = (fresh: string | null): Column<Key>[] => [
     cell: (key) => (
       <span className="block min-w-0">
         <span className="flex items-center gap-1.5">
-          <b className="truncate font-medium" title={key.name}>{key.name}</b>
+          <b className="truncate font-medium" title={key.name}>
+            {key.name}
+          </b>
           {key.id === fresh && <Tag kind="accent">new</Tag>}
           {key.source === "file" && <Tag>file</Tag>}
         </span>
-        {key.description && <span className="block truncate text-small text-ink-3 phone:hidden" title={key.description}>{key.description}</span>}
+        {key.description && (
+          <span className="block truncate text-small text-ink-3 phone:hidden" title={key.description}>
+            {key.description}
+          </span>
+        )}
       </span>
     ),
   },
@@ -73,8 +99,14 @@ export const columnsOf = (fresh: string | null): Column<Key>[] => [
     className: "max-w-48",
     cell: (key) => (
       <span className="block min-w-0">
-        <span className="block truncate text-ink-2" title={key.user_path ?? "/"}>{key.user_path ?? "/"}</span>
-        {(key.provider_pool_id || admin(key).length > 0) && <span className="block truncate text-small text-ink-3 phone:hidden">{key.provider_pool_id ? `pool ${key.provider_pool_id}` : <code title={admin(key).join(", ")}>{admin(key).join(", ")}</code>}</span>}
+        <span className="block truncate text-ink-2" title={key.user_path ?? "/"}>
+          {key.user_path ?? "/"}
+        </span>
+        {(key.provider_pool_id || admin(key).length > 0) && (
+          <span className="block truncate text-small text-ink-3 phone:hidden">
+            {key.provider_pool_id ? `pool ${key.provider_pool_id}` : <code title={admin(key).join(", ")}>{admin(key).join(", ")}</code>}
+          </span>
+        )}
       </span>
     ),
   },
@@ -84,8 +116,22 @@ export const columnsOf = (fresh: string | null): Column<Key>[] => [
     title: "Cost, 30 days",
     align: "right",
     phone: "subEnd",
-    cell: (key) => (key.cost_30_days === undefined ? NONE : <Link to="/usage" search={{ by: "calls", key: key.id, days: "30" }} className="hover:underline">{key.cost_30_days === null ? NONE : money(key.cost_30_days)}</Link>),
+    cell: (key) =>
+      key.cost_30_days === undefined ? (
+        NONE
+      ) : (
+        <Link to="/usage" search={{ by: "calls", key: key.id, days: "30" }} className="hover:underline">
+          {key.cost_30_days === null ? NONE : money(key.cost_30_days)}
+        </Link>
+      ),
   },
-  { key: "used", title: "Last used", align: "right", sort: "last_used_at", first: "desc", cell: (key) => <span className="text-ink-2">{ago(key.last_used_at)}</span> },
+  {
+    key: "used",
+    title: "Last used",
+    align: "right",
+    sort: "last_used_at",
+    first: "desc",
+    cell: (key) => <span className="text-ink-2">{ago(key.last_used_at)}</span>,
+  },
   { key: "state", title: "State", phone: "end", cell: (key) => <KeyState state={key} /> },
 ];

@@ -10,7 +10,10 @@ export type UsageFilters = { days: string; start: string; end: string; user_path
 
 type SeriesQuery = Query<"/admin/api/v1/usage/timeseries">;
 export type Metric = "cost" | "requests" | "tokens";
-const SERIES_OF = { model: "model", provider: "provider_name", user_path: "user_path", auth_key: "auth_key_id" } as const satisfies Record<Group, SeriesQuery["group_by"]>;
+const SERIES_OF = { model: "model", provider: "provider_name", user_path: "user_path", auth_key: "auth_key_id" } as const satisfies Record<
+  Group,
+  SeriesQuery["group_by"]
+>;
 
 /** First and last day of the range in the chosen zone. */
 export function rangeOf({ days, start, end }: UsageFilters) {
@@ -20,13 +23,26 @@ export function rangeOf({ days, start, end }: UsageFilters) {
 
 function queryOf(filters: UsageFilters) {
   const { first, last } = rangeOf(filters);
-  return { start_date: first, end_date: last, timezone: zone(), cache_mode: "all" as const, ...(filters.user_path && { user_path: filters.user_path }), ...(filters.model && { model: filters.model }), ...(filters.provider && { provider: filters.provider }), ...(filters.key && { auth_key_id: filters.key }) };
+  return {
+    start_date: first,
+    end_date: last,
+    timezone: zone(),
+    cache_mode: "all" as const,
+    ...(filters.user_path && { user_path: filters.user_path }),
+    ...(filters.model && { model: filters.model }),
+    ...(filters.provider && { provider: filters.provider }),
+    ...(filters.key && { auth_key_id: filters.key }),
+  };
 }
 
 /** Sums by group, the most used first. */
 export function useBreakdown(filters: UsageFilters, by: Group, enabled: boolean) {
   const query = { ...queryOf(filters), group_by: by, limit: 2000 };
-  return useResource<{ entries: Row[]; total: number }>(["usage-breakdown", query], (signal) => api.GET("/admin/api/v1/usage/breakdown", { params: { query }, signal }) as never, { enabled, keepPrevious: true });
+  return useResource<{ entries: Row[]; total: number }>(
+    ["usage-breakdown", query],
+    (signal) => api.GET("/admin/api/v1/usage/breakdown", { params: { query }, signal }) as never,
+    { enabled, keepPrevious: true },
+  );
 }
 
 /** The metric over time of the range and the one before it, in one request. */
@@ -35,14 +51,27 @@ export function useSeries(filters: UsageFilters, by: Group, metric: Metric, enab
   const length = daysBetween(first, last);
   const compared = length <= 180;
   const hourly = length === 1;
-  const query: SeriesQuery = { ...queryOf(filters), start_date: compared ? shiftDay(first, -length) : first, metric, group_by: SERIES_OF[by], interval: hourly ? "hourly" : "daily", top: 5 };
-  const series = useResource(["usage-series", query], (signal) => api.GET("/admin/api/v1/usage/timeseries", { params: { query }, signal }), { enabled, keepPrevious: true });
+  const query: SeriesQuery = {
+    ...queryOf(filters),
+    start_date: compared ? shiftDay(first, -length) : first,
+    metric,
+    group_by: SERIES_OF[by],
+    interval: hourly ? "hourly" : "daily",
+    top: 5,
+  };
+  const series = useResource(["usage-series", query], (signal) => api.GET("/admin/api/v1/usage/timeseries", { params: { query }, signal }), {
+    enabled,
+    keepPrevious: true,
+  });
   return { ...series, compared, hourly, first };
 }
 
 /** Names of keys, as long as the breakdown does not have them. */
 export function useKeyNames(enabled: boolean) {
-  const keys = useResource(["key-names"], (signal) => api.GET("/admin/api/v1/auth-keys", { params: { query: { limit: 200 } }, signal }), { enabled, staleTime: 300_000 });
+  const keys = useResource(["key-names"], (signal) => api.GET("/admin/api/v1/auth-keys", { params: { query: { limit: 200 } }, signal }), {
+    enabled,
+    staleTime: 300_000,
+  });
   return new Map((keys.data?.entries ?? []).map((key) => [key.id, key.name]));
 }
 
@@ -53,7 +82,11 @@ export function useUnpriced(filters: UsageFilters, enabled: boolean) {
 
 export function useCalls(filters: UsageFilters, search: string, enabled: boolean) {
   const query = { ...queryOf(filters), ...(search && { search }) };
-  return usePagedList<Call, Schema<"LogView">>(["usage-log", query], ({ cursor }, signal) => api.GET("/admin/api/v1/usage/log", { params: { query: { ...query, ...(cursor && { cursor }) } }, signal }), { enabled, keepPrevious: true, next: (page) => (page.next ? { cursor: page.next } : undefined) });
+  return usePagedList<Call, Schema<"LogView">>(
+    ["usage-log", query],
+    ({ cursor }, signal) => api.GET("/admin/api/v1/usage/log", { params: { query: { ...query, ...(cursor && { cursor }) } }, signal }),
+    { enabled, keepPrevious: true, next: (page) => (page.next ? { cursor: page.next } : undefined) },
+  );
 }
 
 /** Address of the report as CSV. */
