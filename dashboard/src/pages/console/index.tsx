@@ -106,7 +106,9 @@ function Minute({ events }: { events: ConsoleEvent[] }) {
   for (const event of events) {
     if (!isRequest(event)) continue;
     const bar = bars[59 - (now - Math.floor(Date.parse(event.at) / 1000))];
-    if (bar) (bar.value += 1), (bar.bad += event.status >= 400 ? 1 : 0);
+    if (!bar) continue;
+    bar.value += 1;
+    if (event.status >= 400) bar.bad += 1;
   }
   const calls = bars.reduce((sum, bar) => sum + bar.value, 0);
   const errors = bars.reduce((sum, bar) => sum + bar.bad, 0);

@@ -12,8 +12,10 @@ function words(command: string): string[] {
       if (c === quote) quote = "";
       else if (c === "\\" && quote === '"' && /["\\$`\n]/.test(command[i + 1] ?? "")) word += command[++i] === "\n" ? "" : command[i]!;
       else word += c;
-    } else if (c === "'" || c === '"') (quote = c), (word ??= "");
-    else if (c === "\\") {
+    } else if (c === "'" || c === '"') {
+      quote = c;
+      word ??= "";
+    } else if (c === "\\") {
       const next = command[++i];
       if (next !== "\n" && next !== undefined) word = (word ?? "") + next;
     } else if (/\s/.test(c)) {
