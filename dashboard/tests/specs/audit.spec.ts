@@ -138,3 +138,18 @@ test('scrolling reads the next page with the cursor, without counting again', as
   await expect(page.getByText('60 of 60')).toBeVisible();
   await expect(page.getByText('All shown')).toBeVisible();
 });
+
+test('errors are listed by the server, without bodies', async ({ page, gateway, visit, log }) => {
+  await visit('/audit?status=error');
+  expect(log.requests.filter((request) => request.includes('status=error') && request.includes('include_data=false'))).toHaveLength(1);
+  const { entries } = (await gateway.api('GET', '/audit/log?status=error&days=7')).body;
+  expect(entries.length).toBeGreaterThan(0);
+  await expect(page.getByRole('table', { name: 'Calls' }).getByRole('row').filter({ hasText: /\b200\b/ })).toHaveCount(0);
+  await expect(page.getByRole('button', { name: /Status\s*errors/ })).toBeVisible();
+});
+
+test('a call that is not in the log is said', async ({ page, visit, log }) => {
+  log.expect(/404/);
+  await visit('/audit?open=01890000-0000-7000-8000-000000000000');
+  await expect(page.getByText('This call is not in the audit log')).toBeVisible();
+});
