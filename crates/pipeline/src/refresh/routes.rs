@@ -97,13 +97,16 @@ impl Refresher {
         );
         routes.scrubber = match layer {
             Some(layer) => layer.base.scrubber.clone(),
-            None => {
-                let of_tenants = tenants.providers();
-                let all = providers.iter().map(|(provider, _)| provider).chain(&of_tenants);
-                Arc::new(Scrubber::of(&self.fixed().secrets, all))
-            }
+            None => self.scrubber(&providers, tenants),
         };
         routes
+    }
+
+    /// Masks the secrets of the operator and of the providers of all tenants.
+    fn scrubber(&self, providers: &[(Provider, ProviderSource)], tenants: &TenantDocuments) -> Arc<Scrubber> {
+        let of_tenants = tenants.providers();
+        let all = providers.iter().map(|(provider, _)| provider).chain(&of_tenants);
+        Arc::new(Scrubber::of(&self.fixed().secrets, all))
     }
 
     /// Merges stored and configured providers; stored ones override configured ones of the same name.
