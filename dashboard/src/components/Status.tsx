@@ -22,7 +22,7 @@ export function StatusIcon({ kind, className }: { kind: StatusKind; className?: 
 /** A status: icon and word, never colour alone. */
 export function Status({ kind, children, sub, className }: { kind: StatusKind; children: ReactNode; sub?: ReactNode; className?: string }) {
   return (
-    <span className={cx("inline-flex gap-1.5 align-middle whitespace-nowrap", sub ? "items-start" : "items-center", className)}>
+    <span className={cx("inline-flex gap-1.5 align-bottom whitespace-nowrap", sub ? "items-start" : "items-center", className)}>
       <StatusIcon kind={kind} className={sub ? "mt-[3px]" : undefined} />
       <span>
         {children}

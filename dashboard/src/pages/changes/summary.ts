@@ -22,9 +22,18 @@ export function summaryOf({ before, after }: Pick<Change, "before" | "after">): 
   return names.length > MOST ? `${names.slice(0, MOST).join(", ")} and ${names.length - MOST} more` : names.join(", ");
 }
 
+const PERIODS: Record<string, string> = { "3600": "hourly", "86400": "daily", "604800": "weekly", "2592000": "monthly" };
+
+/** A budget is stored as its path and the length of its period, e.g. "/search|86400". */
+export function budgetTitle(name: string): string {
+  const [path = name, seconds] = name.split("|");
+  return seconds ? `${path}, ${PERIODS[seconds] ?? `${seconds} s`}` : path;
+}
+
 /** The name of an object for people: what is stored under an id has a name or an email of its own. */
 export function titleOf({ kind, name, before, after }: Change): string {
   const document = isObject(after) ? after : isObject(before) ? before : {};
   const own = kind === "user" ? document.email : kind === "auth_key" || kind === "workflow" || kind === "combo" ? document.name : undefined;
+  if (kind === "budget") return budgetTitle(name);
   return typeof own === "string" && own !== "" ? own : name;
 }

@@ -8,6 +8,7 @@ import { Field, Pair } from "@/components/Field";
 import { Input } from "@/components/Input";
 import { ListInput } from "@/components/ListInput";
 import { useModelNames, type CliTool, type Connection } from "./queries";
+import { Prose } from "@/components/Prose";
 
 /** Key, address and models that the tool is to use. */
 export function ToolForm({ tool, value, onChange }: { tool: CliTool; value: Connection; onChange: (change: Partial<Connection>) => void }) {
@@ -50,7 +51,7 @@ export function ToolForm({ tool, value, onChange }: { tool: CliTool; value: Conn
       {others.length > 0 && (
         <div className="grid grid-cols-3 gap-3 phone:grid-cols-1">
           {others.map((field) => (
-            <Field key={field.name} label={<code>{field.name}</code>} hint={field.description}>
+            <Field key={field.name} label={<code>{field.name}</code>} hint={<Prose text={field.description ?? ""} />}>
               <Input list={list} value={value.model_overrides[field.name] ?? ""} onChange={(event) => onChange({ model_overrides: { ...value.model_overrides, [field.name]: event.target.value } })} />
             </Field>
           ))}

@@ -12,6 +12,7 @@ import { CopyAs } from "@/components/CopyAs";
 import { cx } from "@/components/cx";
 import { ConfirmDialog } from "@/components/Dialog";
 import { ErrorNote } from "@/components/EmptyState";
+import { Prose } from "@/components/Prose";
 import { Note } from "@/components/Note";
 import { SkeletonRows } from "@/components/Skeleton";
 import { Mark, Tag } from "@/components/Status";
@@ -81,7 +82,7 @@ function ToolView({ tool, connection, onChange }: { tool: CliTool; connection: C
         </header>
         <ToolForm tool={tool} value={connection} onChange={onChange} />
         {tool.notes.map((note) => (
-          <Note key={note} className="text-small">{note}</Note>
+          <Note key={note} className="text-small"><Prose text={note} /></Note>
         ))}
         {tool.can_apply && <ApplyBar tool={tool} connection={connection} />}
         <Preview tool={tool} connection={connection} />

@@ -4,6 +4,7 @@ import { httpKind, Status, StatusIcon } from "@/components/Status";
 import type { Column } from "@/components/Table";
 import { callCost, count, duration, NONE, preciseTime } from "@/format";
 import { isRequest, textOfEvent, type ConsoleEvent } from "./events";
+import { budgetTitle } from "../changes/summary";
 
 const ICONS: Record<string, LucideIcon> = { request: Send, fallback: CornerDownRight, breaker: ZapOff, budget: Wallet, config: Settings2 };
 const text = (value: unknown) => (value == null ? "" : String(value));
@@ -39,7 +40,7 @@ function What({ event }: { event: ConsoleEvent }) {
   const e = event as Record<string, unknown>;
   if (event.event === "fallback") return <span className={line}>{text(e.from)}{arrow}{text(e.to)}<code className="text-ink-2">{text(e.reason)}</code></span>;
   if (event.event === "breaker") return <span className={line}><StatusIcon kind={e.state === "closed" ? "ok" : "bad"} />{text(e.provider_name)}{e.model ? `/${text(e.model)}` : ""}<span className="text-ink-2">circuit breaker {text(e.state)}</span></span>;
-  if (event.event === "config") return <span className={line}><span className="text-ink-2">{text(e.action)}</span>{text(e.kind).replaceAll("_", " ")} <b className="truncate font-medium">{text(e.name)}</b>{e.actor ? <span className="text-ink-2">by {text(e.actor)}</span> : null}{e.revision ? <span className="num text-ink-3">revision {text(e.revision)}</span> : null}</span>;
+  if (event.event === "config") return <span className={line}><span className="text-ink-2">{text(e.action)}</span>{text(e.kind).replaceAll("_", " ")} <b className="truncate font-medium">{e.kind === "budget" ? budgetTitle(text(e.name)) : text(e.name)}</b>{e.actor ? <span className="text-ink-2">by {text(e.actor)}</span> : null}{e.revision ? <span className="num text-ink-3">revision {text(e.revision)}</span> : null}</span>;
   return <span className={cx(line, "truncate")}>{textOfEvent(event).replace(event.event, "").trim()}</span>;
 }
 

@@ -1,7 +1,7 @@
 import { ExternalLink, LogIn } from "lucide-react";
 import { api } from "@/api/client";
 import { useResource } from "@/api/query";
-import { FilterBar, Page } from "@/app/Page";
+import { Page } from "@/app/Page";
 import { useSession } from "@/app/session";
 import { CodeBlock } from "@/components/CodeBlock";
 import { ErrorNote } from "@/components/EmptyState";
@@ -9,7 +9,6 @@ import { Note } from "@/components/Note";
 import { KeyValues, Panel } from "@/components/Panel";
 import { SkeletonRows } from "@/components/Skeleton";
 import { Status } from "@/components/Status";
-import { PeopleNav } from "../users/PeopleNav";
 
 const EXAMPLE = `identity:
   oidc_providers:
@@ -28,9 +27,6 @@ export default function LoginPage() {
   const providers = useResource(["identity", "providers"], (signal) => api.GET("/admin/api/v1/identity/providers", { signal }));
   return (
     <Page title="Login" flush>
-      <FilterBar>
-        <PeopleNav here="/login" />
-      </FilterBar>
       <div className="max-w-[960px] flex-1 space-y-4 px-6 py-5 phone:px-3">
         <Panel title="Email and password">
           <p className="px-4 pb-4 text-ink-2">{config.identity.enabled ? "People with a password sign in by email." : "Identity is not set up: people sign in with a key. Set IDENTITY_ADMIN_EMAIL and IDENTITY_ADMIN_PASSWORD to create the first admin."}</p>

@@ -11,7 +11,6 @@ import { SearchInput } from "@/components/Input";
 import { Tag } from "@/components/Status";
 import { Table, TableFoot, type Column } from "@/components/Table";
 import { ago, moment, plural } from "@/format";
-import { PeopleNav } from "../users/PeopleNav";
 import { permissionsOf, useRoles, type Role } from "./queries";
 import { RoleEditor } from "./RoleEditor";
 import { ruleWords } from "./rules";
@@ -56,7 +55,6 @@ export default function RolesPage() {
   return (
     <Page title="Roles" actions={add} flush>
       <FilterBar end="Deny wins over allow; without a rule nothing is allowed.">
-        <PeopleNav here="/roles" />
         <SearchInput label="Name or description" value={filters.search} onChange={(search) => setFilters({ search })} />
       </FilterBar>
       <div className="flex-1 bg-surface">

@@ -15,6 +15,7 @@ import { Segmented } from "@/components/Segmented";
 import { Select } from "@/components/Select";
 import { choicesOf, patchSettings, SETTINGS, shownValue, type Setting } from "./queries";
 import { Source } from "./SettingsTable";
+import { Prose } from "@/components/Prose";
 
 function ValueField({ setting, value, onChange }: { setting: Setting; value: string; onChange: (value: string) => void }) {
   const choices = setting.kind === "true or false" ? ["true", "false"] : choicesOf(setting.kind);
@@ -70,7 +71,7 @@ export function SettingDrawer({ setting, onClose }: { setting: Setting; onClose:
       call={{ method: "PATCH", path: `${ADMIN}/settings`, body: { [setting.name]: setting.secret ? "…" : value } }}
       yaml={nested(setting.name, setting.secret ? `\${${setting.env}}` : value)}
     >
-      <p className="text-ink-2">{setting.description}</p>
+      <p className="text-ink-2"><Prose text={setting.description} /></p>
       {setting.locked && (
         <Note icon={Lock}>
           <strong className="font-medium">Locked.</strong> {sentence(setting.locked_reason ?? "It cannot be changed here")}

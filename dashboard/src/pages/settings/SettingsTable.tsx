@@ -2,6 +2,7 @@ import { Lock, RotateCw } from "lucide-react";
 import { Tag } from "@/components/Status";
 import { Table, type Column } from "@/components/Table";
 import { shownValue, type Setting } from "./queries";
+import { Prose } from "@/components/Prose";
 
 const SOURCES: Record<Setting["source"], string> = { default: "default", file: "file", admin: "dashboard or API", env: "environment" };
 
@@ -20,7 +21,7 @@ const COLUMNS: Column<Setting>[] = [
       <span className="block min-w-0 py-1.5">
         <code className="block truncate text-ink">{row.name}</code>
         <span className="block truncate text-small text-ink-3 phone:hidden" title={row.description}>
-          {row.description}
+          <Prose text={row.description} />
         </span>
       </span>
     ),

@@ -15,7 +15,6 @@ import { Segmented } from "@/components/Segmented";
 import { Status, Tag } from "@/components/Status";
 import { Table, TableFoot, type Column } from "@/components/Table";
 import { ago, day, moment, plural } from "@/format";
-import { PeopleNav } from "../users/PeopleNav";
 import { activateTenant, suspendTenant, TENANTS, useTenants, type Tenant } from "./queries";
 import { SuspendDialog } from "./SuspendDialog";
 import { TenantEditor } from "./TenantEditor";
@@ -80,7 +79,6 @@ export default function TenantsPage() {
   return (
     <Page title="Tenants" actions={add} flush>
       <FilterBar>
-        <PeopleNav here="/tenants" />
         <SearchInput label="Name, slug or metadata" value={filters.search} onChange={(search) => setFilters({ search })} />
         <Segmented label="State" value={filters.state} onChange={(state) => setFilters({ state })} options={STATES.map((value) => ({ value, label: { all: "All", active: "Active", suspended: "Suspended" }[value], count: tenants.data && of(value).length }))} />
       </FilterBar>

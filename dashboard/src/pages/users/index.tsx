@@ -12,7 +12,6 @@ import { SearchInput } from "@/components/Input";
 import { Status, Tag } from "@/components/Status";
 import { Table, TableFoot, type Column } from "@/components/Table";
 import { ago, moment, plural } from "@/format";
-import { PeopleNav } from "./PeopleNav";
 import { useUsers, type User } from "./queries";
 import { UserEditor } from "./UserEditor";
 
@@ -66,7 +65,6 @@ export default function UsersPage() {
   return (
     <Page title="People and roles" actions={add} flush>
       <FilterBar end={users.data && plural(rows.length, "person", "people")}>
-        <PeopleNav here="/users" />
         <SearchInput label="Name, email, path or tenant" value={filters.search} onChange={(search) => setFilters({ search })} />
         <FilterChip label="Role" value={filters.role} options={[...new Set([...all.flatMap((user) => user.roles), ...(filters.role ? [filters.role] : [])])].sort()} onChange={(role) => setFilters({ role })} />
       </FilterBar>
