@@ -48,10 +48,12 @@ function limits(entry: Entry): JourneyStep | null {
 function resolved(entry: Entry): JourneyStep | null {
   const resolution = entry.journey?.resolution;
   if (resolution) {
-    const refused = resolution.steps.some((step) => step.kind === "refused") || (!resolution.targets.length && !entry.attempts.length && entry.status_code >= 400);
+    // A combo may have refused some of its targets and still have others.
+    const some = resolution.steps.some((step) => step.kind === "refused");
+    const refused = !resolution.targets.length && (some || (!entry.attempts.length && entry.status_code >= 400));
     const more = resolution.target_count - resolution.targets.length;
     return {
-      step: "resolved", state: refused ? "failed" : "done", title: refused ? "Not resolved" : "Resolved",
+      step: "resolved", state: refused ? "failed" : some ? "changed" : "done", title: refused ? "Not resolved" : "Resolved",
       detail: (
         <>
           {resolution.steps.map((step, i) => <span key={i}>{i > 0 && " → "}{KINDS[step.kind] ?? step.kind} <b className="font-medium">{step.name}</b></span>)}

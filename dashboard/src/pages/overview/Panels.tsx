@@ -119,7 +119,7 @@ export function ErrorsPanel({ errors, usage, range }: { errors: ErrorEvent[]; us
           ))}
         </ul>
       ) : (
-        <EmptyState small title="No errors">Failed calls of this process appear here.</EmptyState>
+        <EmptyState small title="No errors since the gateway started">Earlier ones are in the audit log.</EmptyState>
       )}
     </Panel>
   );
