@@ -2,6 +2,7 @@ import { useState } from "react";
 import { Button } from "./Button";
 import { Dialog } from "./Dialog";
 import { Field } from "./Field";
+import { Input } from "./Input";
 import { Select } from "./Select";
 
 const OVERLAPS = [
@@ -12,9 +13,20 @@ const OVERLAPS = [
   { value: "604800", label: "Stays valid for 7 days" },
 ];
 
+type RotateDialogProps = {
+  name: string;
+  busy: boolean;
+  onRotate: (overlapSeconds: number, value: string) => void;
+  onClose: () => void;
+  /** Asks for the current value: a session alone may not replace a key. */
+  asksValue?: boolean;
+  error?: string | null;
+};
+
 /** Asks how long the old value of a key stays valid. */
-export function RotateDialog({ name, busy, onRotate, onClose }: { name: string; busy: boolean; onRotate: (overlapSeconds: number) => void; onClose: () => void }) {
+export function RotateDialog({ name, busy, onRotate, onClose, asksValue, error }: RotateDialogProps) {
   const [overlap, setOverlap] = useState("86400");
+  const [value, setValue] = useState("");
   return (
     <Dialog
       title={`Rotate ${name}`}
@@ -22,7 +34,7 @@ export function RotateDialog({ name, busy, onRotate, onClose }: { name: string; 
       actions={
         <>
           <Button onClick={onClose}>Cancel</Button>
-          <Button look="primary" busy={busy} onClick={() => onRotate(Number(overlap))}>
+          <Button look="primary" busy={busy} disabled={asksValue && value === ""} onClick={() => onRotate(Number(overlap), value.trim())}>
             Rotate key
           </Button>
         </>
@@ -30,6 +42,11 @@ export function RotateDialog({ name, busy, onRotate, onClose }: { name: string; 
     >
       <div className="mt-2 space-y-4">
         <p className="text-ink-2">The key gets a new value, which is shown once. Its id, rules and usage stay.</p>
+        {asksValue && (
+          <Field label="Current value" error={error} hint="Only who has the key may replace it. It is sent once and not kept.">
+            <Input type="password" autoComplete="off" mono placeholder="gk_" value={value} onChange={(event) => setValue(event.target.value)} />
+          </Field>
+        )}
         <Field label="Old value" warning={overlap === "0" ? "Calls with the old value fail from the next moment on." : undefined} hint="Time to replace it where it is used.">
           <Select value={overlap} onChange={setOverlap} options={OVERLAPS} />
         </Field>

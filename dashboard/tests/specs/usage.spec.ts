@@ -1,6 +1,6 @@
 // Usage: groups, links to the calls behind a sum, CSV; own usage with a new value for the key.
 import { readFile } from 'node:fs/promises';
-import { dialog } from '../support/resource';
+import { dialog, fillForm } from '../support/resource';
 import { expect, signIn, test } from '../support/test';
 
 test('every tab of the usage report opens with at most two requests', async ({ visit, page, log }) => {
@@ -25,13 +25,14 @@ test('a path of the report leads to its calls, and a call to the audit log', asy
 test('the report is downloaded as CSV', async ({ page, visit }) => {
   await visit('/usage');
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name: 'CSV' }).click()]);
-  expect(download.suggestedFilename()).toMatch(/^usage-model-\d{4}-\d\d-\d\d-\d{4}-\d\d-\d\d\.csv$/);
+  expect(download.suggestedFilename()).toBe('usage-breakdown.csv');
   const text = await readFile((await download.path())!, 'utf8');
   expect(text.split('\n')[0]).toContain('model');
   expect(text).toContain('demo-chat');
 });
 
-test('the owner of a key sees its usage and gives it a new value', async ({ page, gateway, visit }) => {
+test('the owner of a key sees its usage and gives it a new value', async ({ page, gateway, samples, visit, log }) => {
+  log.expect(/401/);
   const key = await gateway.expectApi('POST', '/auth-keys', { name: 'p3-own', user_path: '/p3-own', scopes: ['inference'] });
   await gateway.chat('Hello', { key: key.key });
   await page.context().clearCookies();
@@ -39,6 +40,12 @@ test('the owner of a key sees its usage and gives it a new value', async ({ page
   await visit('/my-usage');
   await expect(page.getByText('/p3-own').first()).toBeVisible();
   await page.getByRole('button', { name: 'Rotate key' }).click();
+  for (const [value, said] of [['gk_unknown', 'The gateway does not know this value.'], [samples.inferenceKey, 'This is the value of another key.']]) {
+    await fillForm(dialog(page), { 'Current value': value! });
+    await dialog(page).getByRole('button', { name: 'Rotate key' }).click();
+    await expect(dialog(page).getByText(said!)).toBeVisible();
+  }
+  await fillForm(dialog(page), { 'Current value': key.key });
   await dialog(page).getByRole('button', { name: 'Rotate key' }).click();
   const shown = page.getByTestId('revealed-key');
   await expect(shown).toHaveText(/^gk_/);

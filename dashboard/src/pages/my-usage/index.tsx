@@ -2,7 +2,6 @@ import { useMemo, useState } from "react";
 import { RotateCw } from "lucide-react";
 import { api, type Schema } from "@/api/client";
 import { useResource } from "@/api/query";
-import { useSave } from "@/api/save";
 import { useFilters } from "@/app/filters";
 import { Page } from "@/app/Page";
 import { Button } from "@/components/Button";
@@ -20,6 +19,7 @@ import { Segmented } from "@/components/Segmented";
 import { SkeletonRows } from "@/components/Skeleton";
 import { Table, type Column } from "@/components/Table";
 import { ago, compact, compactParts, count, day, isoDay, moment, money, moneyFigure, NONE, percent, zone, zoneLabel } from "@/format";
+import { useRotateOwn } from "./rotate";
 
 type Own = Schema<"OwnUsage">;
 const DAYS = [
@@ -66,13 +66,14 @@ export default function MyUsagePage() {
   });
   const [asking, setAsking] = useState(false);
   const [made, setMade] = useState<Schema<"CreatedKey"> | null>(null);
-  const rotate = useSave<number, Schema<"CreatedKey">>({
-    write: (overlap_seconds) => api.POST("/admin/api/v1/auth-keys/me/rotate", { body: { overlap_seconds } }),
-    onSuccess: (key) => {
-      setAsking(false);
-      setMade(key);
-    },
+  const rotate = useRotateOwn(own.data?.auth_key_id, (key) => {
+    setAsking(false);
+    setMade(key);
   });
+  const close = () => {
+    setAsking(false);
+    rotate.clear();
+  };
   const range = <Segmented label="Range" value={filters.days} onChange={(days) => setFilters({ days })} options={DAYS} />;
   const data = own.data;
   return (
@@ -106,7 +107,7 @@ export default function MyUsagePage() {
         <Content own={data} days={Number(filters.days)} figure={filters.figure as Shown} onFigure={(figure) => setFilters({ figure })} />
       )}
       {asking && data && (
-        <RotateDialog name={data.name} busy={rotate.busy} onClose={() => setAsking(false)} onRotate={(overlap) => rotate.mutate({ input: overlap })} />
+        <RotateDialog name={data.name} busy={rotate.busy} asksValue error={rotate.error} onClose={close} onRotate={rotate.run} />
       )}
     </Page>
   );

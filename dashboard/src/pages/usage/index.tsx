@@ -99,7 +99,7 @@ export default function UsagePage() {
           <span className="phone:hidden">
             <CopyAs call={{ method: "GET", path: csv }} />
           </span>
-          <a href={csv} download={`usage-${by}-${first}-${last}.csv`} className={buttonClass({})}>
+          <a href={csv} download className={buttonClass({})}>
             <Download aria-hidden className="text-ink-3" />
             CSV
           </a>
