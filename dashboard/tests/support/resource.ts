@@ -49,7 +49,7 @@ export function dialog(page: Page): Locator {
 }
 
 /** The row of a list with this text. */
-export function row(page: Page, text: string): Locator {
+export function row(page: Page, text: string | RegExp): Locator {
   return page.getByRole('row').filter({ hasText: text });
 }
 
