@@ -59,7 +59,8 @@ impl Refresher {
     ) -> Routes {
         let RouteSections { providers, model_overrides, model_prices, pools, combos, aliases } = sections;
         let providers = self.merge(providers);
-        let before = self.gateway.snapshot().seen_by(layer.map(|layer| layer.tenant));
+        let tenant = layer.map(|layer| layer.tenant);
+        let before = self.gateway.snapshot().seen_by(tenant);
         let owner_of = |kind: &str, name: &str| {
             let layer = layer.filter(|layer| layer.has(kind, name));
             layer.map(|layer| layer.tenant.into())
@@ -68,12 +69,7 @@ impl Refresher {
         // Providers of the default tenant are compared when its own routes are compiled.
         let compared =
             providers.iter().filter(|(provider, _)| owner(&provider.name).is_some() == layer.is_some());
-        forget_moved(
-            compared.map(|(provider, _)| provider),
-            &before.routes,
-            layer.map(|layer| layer.tenant),
-            targets,
-        );
+        forget_moved(compared.map(|(provider, _)| provider), &before.routes, tenant, targets);
         let inputs = routes::CompileInputs {
             listings: &self.inventory.listings(),
             overrides: &model_overrides,

@@ -143,8 +143,9 @@ mod tests {
         let calls = |names: &Names| names.pools["team"].calls.last_hour("a", now);
         let base = names(&PreviousNames::of_default(&Names::default()));
         base.pools["team"].calls.count("a", now);
-        let inherits = |own| names(&PreviousNames { own, inherited: &base, owner: &|_, _| None });
-        let owns = |own| names(&PreviousNames { own, inherited: &base, owner: &|_, _| Some("acme".into()) });
+        let inherits = |own: &Names| names(&PreviousNames { own, inherited: &base, owner: &|_, _| None });
+        let owns =
+            |own: &Names| names(&PreviousNames { own, inherited: &base, owner: &|_, _| Some("acme".into()) });
         let inherited = inherits(&base);
         assert!(Arc::ptr_eq(&inherited.pools["team"].turn, &base.pools["team"].turn));
         let own = owns(&inherited);

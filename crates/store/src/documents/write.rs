@@ -189,11 +189,12 @@ impl Documents {
     ) -> Result<(), StoreError> {
         const ALL: &str = concat!("SELECT ", columns!(), " FROM documents WHERE tenant = $1 AND kind = $2");
         for kind in DELETED_WITH_TENANT {
-            for row in open.fetch(ALL, &[tenant.into(), kind.into()]).await? {
+            let rows = open.fetch(ALL, &[tenant.into(), kind.into()]).await?;
+            for row in &rows {
                 let name: String = row.get(1)?;
                 let revision = next_revision(open).await?;
                 let key = DocumentKey { tenant, kind, name: &name };
-                self.erase(open, key, revision, masked_row(&row, &[]), actor).await?;
+                self.erase(open, key, revision, masked_row(row, &[]), actor).await?;
             }
         }
         Ok(())
