@@ -174,11 +174,24 @@ impl SemanticEntries {
         Ok(count.unsigned_abs())
     }
 
-    /// Deletes the entries that expire first, as far as there are more than `most`; at most a batch at once.
+    /// Sets the lowest score of an entry, unless it does not exist or has a higher one. Other processes are not told.
+    pub async fn raise_min_score(&self, id: &str, min_score: i64) -> Result<(), StoreError> {
+        const RAISE: &str = "UPDATE semantic_entries SET min_score = $2 WHERE id = $1 AND min_score < $2";
+        self.0.database.execute(RAISE, &[id.into(), min_score.into()]).await.map(drop)
+    }
+
+    /// Deletes the entries that expire first, as far as there are more than `most`, in batches; returns how many.
     pub async fn trim(&self, most: i64) -> Result<u64, StoreError> {
         const SURPLUS: &str = "DELETE FROM semantic_entries WHERE id IN \
              (SELECT id FROM semantic_entries ORDER BY expires_at DESC, id LIMIT $2 OFFSET $1)";
-        self.0.database.execute(SURPLUS, &[most.into(), DELETED_AT_ONCE.into()]).await
+        let mut deleted = 0;
+        loop {
+            let count = self.0.database.execute(SURPLUS, &[most.into(), DELETED_AT_ONCE.into()]).await?;
+            deleted += count;
+            if count < DELETED_AT_ONCE as u64 {
+                return Ok(deleted);
+            }
+        }
     }
 
     /// Writes changes to storage until stopped, then the remaining ones.

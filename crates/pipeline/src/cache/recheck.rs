@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use domain::call::Surface;
+use domain::call::{Format, Surface};
 use domain::fault::{self, Fault};
 use http::HeaderMap;
 use wire::codec::Request;
@@ -61,20 +61,21 @@ pub fn start(
         surface: call.surface,
         addressed: arrival.addressed.as_ref().map(|(model, _)| (model.clone(), Some(false))),
         forwarded: call.forwarded.iter().cloned().collect(),
-        body: as_document(&call.request),
+        body: as_document(&call.request, format),
         timeout: ticket.context.policy().call_timeout([]).min(LIMIT),
     };
     let (semantic, tasks) = (semantic.clone(), gateway.tasks.clone());
     let recheck = async move {
         let _slot = slot;
         let answered = tokio::select! {
-            answered = ask(&gateway, request) => answered,
+            answered = ask(&gateway, request, &entry) => answered,
             () = stopped(&gateway) => return,
         };
         match answered {
-            Ok(body) => {
+            Ok(Some(body)) => {
                 _ = semantic.compare(&gateway, (&*entry, score), &as_cached(&entry, body), format).await
             }
+            Ok(None) => tracing::debug!("semantic cache hit was asked again, and another target answered"),
             // For example, because a budget of the caller has no room.
             Err(fault) => tracing::debug!(code = %fault.code, "semantic cache hit was not asked again"),
         }
@@ -82,12 +83,19 @@ pub fn start(
     tasks.spawn_on(recheck, &runtime);
 }
 
-/// The body of a request without the members that ask for a stream: nobody reads one.
-fn as_document(Request { body, object, .. }: &Request) -> Bytes {
+/// The body of a request without the members that ask for a stream, or to keep the answer: nobody reads either.
+fn as_document(Request { body, object, .. }: &Request, format: Format) -> Bytes {
     let mut patch = Patch::new();
-    for name in ["stream", "stream_options"] {
-        if let Some(index) = object.position(body, name) {
-            patch.remove_member(object, index);
+    // Responses are kept unless the request says otherwise.
+    let keeps_by_default = format == Format::Responses;
+    for name in ["stream", "stream_options", "store"] {
+        match object.position(body, name) {
+            Some(index) if name == "store" && keeps_by_default => {
+                patch.replace(object.members[index].value.clone(), "false");
+            }
+            Some(index) => patch.remove_member(object, index),
+            None if name == "store" && keeps_by_default => patch.insert_member(object, "\"store\":false"),
+            None => {}
         }
     }
     splice::concat(&patch.apply(body))
@@ -100,9 +108,13 @@ async fn stopped(gateway: &Gateway) {
     }
 }
 
-/// Makes the call; returns the body of its answer, a document in the format of the caller. A call that is not admitted
-/// leaves no row.
-async fn ask(gateway: &Arc<Gateway>, request: RepeatedRequest) -> Result<Bytes, Fault> {
+/// Makes the call; returns the body of its answer, a document in the format of the caller, or `None` if another target than
+/// that of the entry has answered. A call that is not admitted leaves no row.
+async fn ask(
+    gateway: &Arc<Gateway>,
+    request: RepeatedRequest,
+    entry: &SemanticEntry,
+) -> Result<Option<Bytes>, Fault> {
     let RepeatedRequest { caller, endpoint, surface, addressed, forwarded, body, timeout } = request;
     let mut arrival = caller.arrival_at(endpoint, surface);
     arrival.addressed = addressed;
@@ -110,8 +122,16 @@ async fn ask(gateway: &Arc<Gateway>, request: RepeatedRequest) -> Result<Bytes, 
     let mut ticket = Ticket::open(gateway, &arrival);
     ticket.is_optional = true;
     let answering = internal_call::admit(ticket, caller.principal(), &arrival, body, timeout).await?;
-    let reply = commit::whole(Box::pin(answering), None, AnswerForm::Document).await;
-    reply.map_err(|refused| refused.fault)?.body.joined().ok_or_else(fault::internal_error)
+    let (ticket, outcome) = answering.await;
+    let target = entry.cached.answer.target();
+    let is_same_target = ticket
+        .receipt
+        .receipt()
+        .is_some_and(|receipt| receipt.provider_name == *target.instance && receipt.model == *target.model);
+    let answered = std::future::ready((ticket, outcome));
+    let reply = commit::whole(Box::pin(answered), None, AnswerForm::Document).await;
+    let body = reply.map_err(|refused| refused.fault)?.body.joined().ok_or_else(fault::internal_error)?;
+    Ok(is_same_target.then_some(body))
 }
 
 /// The new answer in the form in which both are compared.

@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::call::{Format, Surface};
-use store::Owner;
+use store::{NearestEntry, Owner};
 
 use super::conversion;
 use super::embedding::{self, BACKGROUND_LIMIT, Caller, EmbeddedTexts, Vector};
@@ -19,7 +19,7 @@ use crate::gateway::Gateway;
 use crate::services::embedder::Embedder;
 use crate::services::response_cache::CachedAnswer;
 use crate::services::semantic_cache::{
-    SemanticCache, SemanticEntry, SemanticMatch, SemanticQuery, StoreFailure, cosine,
+    SemanticCache, SemanticEntry, SemanticMatch, SemanticQuery, StoreFailure, cosine, decide_remote,
 };
 
 /// The lowest similarity of two answers that agree.
@@ -94,7 +94,11 @@ impl SemanticCall {
         let vector = self.vector(gateway, gateway.policy.cache.semantic.embedding_timeout).await?;
         let times = (gateway.clock.tick(), gateway.clock.now());
         if self.cache.is_remote() {
-            let found = self.cache.search_remote(&self.query(&vector), times).await;
+            let (call, kept) = (self.clone(), vector.clone());
+            let decide = |found: Vec<NearestEntry>| {
+                embedding::on_index(gateway, move || decide_remote(&call.query(&kept), found))
+            };
+            let found = self.cache.search_remote(&self.query(&vector), times, decide).await;
             return found.map_err(|failure| match failure {
                 StoreFailure::Failed => MissReason::StoreFailed,
                 StoreFailure::Timeout => MissReason::StoreTimeout,
@@ -182,7 +186,7 @@ impl SemanticCall {
         if !agrees {
             tracing::info!(score, user_path = self.owner.user_path, "semantic cache hit was wrong");
             match self.cache.is_remote() {
-                true => self.cache.raise_remote(entry, score, times).await,
+                true => self.cache.raise_remote(entry, score, times.0).await,
                 false => self.cache.raise_min_score(entry, score, times),
             }
         }

@@ -31,8 +31,8 @@ use checks::Checks;
 use decision::Candidate;
 pub use decision::{SemanticMatch, SemanticOutcome, SemanticQuery};
 pub use qdrant::{Qdrant, QdrantConfig};
-pub use remote::StoreFailure;
 use remote::{RemoteEntries, RemoteStore};
+pub use remote::{StoreFailure, decide_remote};
 pub use remote_changes::ChangePosition;
 
 /// Entries that a search compares by their words, beginning with the most similar one.
@@ -94,6 +94,7 @@ pub struct SemanticCache {
     /// Locked after `entries`, and never while they are changed: their removal listener locks it.
     index: Arc<RwLock<VectorIndex>>,
     storage: Option<SemanticEntries>,
+    max_entries: usize,
     /// Set if another store is searched; memory has no entries then.
     remote: Option<RemoteStore>,
     /// Number of purges.
@@ -124,6 +125,7 @@ impl SemanticCache {
             entries: entries(max_entries, max_bytes, index.clone(), storage.clone()),
             index,
             storage,
+            max_entries,
             generation: AtomicU64::new(0),
             checks: Checks::default(),
             failure: Mutex::default(),
@@ -300,7 +302,7 @@ impl SemanticCache {
 }
 
 /// The entries, bounded by their number and their bytes: the least recently used ones are removed first, also from the
-/// index and from storage.
+/// index, and from storage unless other processes use it: they may have room for them.
 fn entries(
     max_entries: usize,
     max_bytes: u64,
@@ -317,7 +319,7 @@ fn entries(
     let removed = move |id: Arc<EntryId>, _: Arc<SemanticEntry>, cause: RemovalCause| {
         if cause == RemovalCause::Size {
             index.write().remove(&id);
-            if let Some(storage) = &storage {
+            if let Some(storage) = storage.as_ref().filter(|storage| !storage.is_shared()) {
                 storage.remove(digest_hex(&id));
             }
         }

@@ -70,11 +70,15 @@ fn keyed(tokens: &[Token], is_shouted: bool) -> Vec<Keyed> {
 fn quoted(text: &str) -> Vec<String> {
     let letters: Vec<(usize, char)> = text.char_indices().collect();
     let (mut found, mut at) = (Vec::new(), 0);
+    // Marks that nothing closes any more, which are not searched again.
+    let mut unclosed = Vec::new();
     while at < letters.len() {
         let (start, mark) = letters[at];
         let begins = mark != '\'' || at == 0 || !letters[at - 1].1.is_alphanumeric();
-        let end = (matches!(mark, '"' | '`' | '\'') && begins).then(|| closing(&letters, at)).flatten();
+        let opens = matches!(mark, '"' | '`' | '\'') && begins && !unclosed.contains(&mark);
+        let end = opens.then(|| closing(&letters, at)).flatten();
         let Some(end) = end else {
+            unclosed.extend(opens.then_some(mark));
             at += 1;
             continue;
         };

@@ -22,7 +22,7 @@ pub async fn write(
     batch: &[Aged<Record>],
 ) -> Result<(), StoreError> {
     if let (Some(vectors), Some(row)) = (vectors, batch.iter().find_map(|(_, record)| record.row.as_ref())) {
-        vectors.index(database, row.vector.len()).await?;
+        vectors.index(database, row.vector.len(), at).await;
     }
     database
         .limited(async {

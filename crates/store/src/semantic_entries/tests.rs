@@ -197,6 +197,9 @@ async fn surplus_entries_and_old_removals_are_deleted() {
         save(entries).await;
         assert_eq!((entries.trim(3).await.unwrap(), entries.trim(2).await.unwrap()), (0, 1));
         assert_eq!((ids(&store).await, entries.count().await.unwrap()), (vec!["b".into(), "c".into()], 2));
+        (0..2 * DELETED_AT_ONCE).for_each(|at| entries.put(row(&format!("x{at}"), "/", "m", 5, now)));
+        save(entries).await;
+        assert_eq!(entries.trim(2).await.unwrap(), 2 * DELETED_AT_ONCE as u64);
         entries.purge(&purge(None, None)).await.unwrap();
         let removals = async || {
             let count = "SELECT COUNT(*) FROM semantic_removals";
@@ -206,6 +209,23 @@ async fn surplus_entries_and_old_removals_are_deleted() {
         assert_eq!(removals().await, 1);
         entries.expire(Timestamp(now.micros() + KEPT_REMOVALS.as_micros() as i64 + 1)).await.unwrap();
         assert_eq!(removals().await, 0);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_score_is_raised_and_a_removed_entry_stays_removed() {
+    for_each_backend(|store| async move {
+        let (entries, now) = (store.semantic_entries(), store.semantic_entries().0.clock.now());
+        entries.put(row("a", "/", "m", 60, now));
+        save(entries).await;
+        for (score, expected) in [(970_000, 970_000), (960_000, 970_000)] {
+            entries.raise_min_score("a", score).await.unwrap();
+            assert_eq!(entries.find("a").await.unwrap().unwrap().min_score, expected);
+        }
+        entries.purge(&purge(None, None)).await.unwrap();
+        entries.raise_min_score("a", 980_000).await.unwrap();
+        assert_eq!(entries.find("a").await.unwrap(), None);
     })
     .await;
 }

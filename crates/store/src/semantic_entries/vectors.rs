@@ -12,6 +12,8 @@ use crate::database::{Database, Value, Writing, sql};
 
 /// The most dimensions that an index of pgvector has.
 const INDEXED_DIMENSIONS: usize = 2000;
+/// Microseconds until an index that could not be made is tried again.
+const RETRY_INDEX: i64 = 600_000_000;
 /// The lock of processes that create the table at the same time.
 const LOCK: i64 = 0x6761_7465_7665_6374;
 
@@ -33,6 +35,8 @@ pub struct Vectors {
     has_iterative_scan: bool,
     /// The dimensions that have an index.
     indexed: Mutex<HashSet<usize>>,
+    /// The time before which no index is made, after one could not be made.
+    retry_at: Mutex<Timestamp>,
 }
 
 impl Vectors {
@@ -59,7 +63,7 @@ impl Vectors {
         };
         create_table(database).await?;
         let has_iterative_scan = version.is_some_and(|version| version >= (0, 8));
-        Ok(Self { has_iterative_scan, indexed: Mutex::default() })
+        Ok(Self { has_iterative_scan, indexed: Mutex::default(), retry_at: Mutex::new(Timestamp(0)) })
     }
 
     /// Writes the vector of an entry.
@@ -80,21 +84,26 @@ impl Vectors {
         open.execute(PUT, &values).await.map(drop)
     }
 
-    /// Makes the index of vectors with this many dimensions, once.
-    pub async fn index(&self, database: &Database, dimensions: usize) -> Result<(), StoreError> {
+    /// Makes the index of vectors with this many dimensions, once. Without it, searches are slower; it is tried again later.
+    pub async fn index(&self, database: &Database, dimensions: usize, now: Timestamp) {
         if !self.has_iterative_scan
             || dimensions > INDEXED_DIMENSIONS
             || self.indexed.lock().contains(&dimensions)
+            || now < *self.retry_at.lock()
         {
-            return Ok(());
+            return;
         }
         let text = format!(
             "CREATE INDEX IF NOT EXISTS semantic_vectors_hnsw_{dimensions} ON semantic_vectors \
              USING hnsw ((embedding::vector({dimensions})) vector_cosine_ops) WHERE dimensions = {dimensions}"
         );
-        database.execute(sql(text), &[]).await?;
-        self.indexed.lock().insert(dimensions);
-        Ok(())
+        match database.execute(sql(text), &[]).await {
+            Ok(_) => _ = self.indexed.lock().insert(dimensions),
+            Err(error) => {
+                *self.retry_at.lock() = Timestamp(now.micros() + RETRY_INDEX);
+                tracing::warn!(%error, dimensions, "index of the semantic cache could not be made; retrying later");
+            }
+        }
     }
 
     /// The entries of a partition whose vectors are nearest, best first.

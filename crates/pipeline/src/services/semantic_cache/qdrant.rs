@@ -23,8 +23,9 @@ const API_KEY: HeaderName = HeaderName::from_static("api-key");
 /// The largest answer that is read: a few entries with their answers in base64.
 const LONGEST: usize = 16 << 20;
 /// Members of points that searches are filtered by, and their types.
-const INDEXED: [(&str, &str); 5] = [
+const INDEXED: [(&str, &str); 6] = [
     ("partition", "keyword"),
+    ("embedder", "keyword"),
     ("tenant_id", "keyword"),
     ("paths", "keyword"),
     ("model", "keyword"),
@@ -112,6 +113,14 @@ impl Qdrant {
         Ok(())
     }
 
+    /// Sets the lowest score of an entry, unless it does not exist.
+    pub async fn raise_min_score(&self, id: &str, dimensions: usize, min_score: i64) -> Result<(), String> {
+        let path = format!("/collections/{}/points/payload?wait=true", self.name(dimensions));
+        // By a filter, which an entry that was removed does not match.
+        let change = json!({"payload": {"min_score": min_score}, "filter": ids_filter(id)});
+        self.ask(Method::POST, &path, Some(&change)).await.map(drop)
+    }
+
     /// Removes an entry.
     pub async fn remove(&self, id: &str, dimensions: usize) -> Result<(), String> {
         let path = format!("/collections/{}/points/delete?wait=true", self.name(dimensions));
@@ -168,13 +177,14 @@ impl Qdrant {
         Ok(names.filter(is_own).map(str::to_owned).collect())
     }
 
-    /// Creates a collection with its indexes, unless it exists.
+    /// Creates a collection and its indexes, as far as they do not exist.
     async fn ensure(&self, name: &str, dimensions: usize) -> Result<(), String> {
         if self.known.lock().contains(name) {
             return Ok(());
         }
         let path = format!("/collections/{name}");
-        if self.ask(Method::GET, &path, None).await?.is_none() {
+        let is_new = self.ask(Method::GET, &path, None).await?.is_none();
+        if is_new {
             let vectors = json!({"vectors": {"size": dimensions, "distance": "Cosine"}});
             if let Err(reason) = self.ask(Method::PUT, &path, Some(&vectors)).await {
                 // Another process may have created it at the same time.
@@ -182,10 +192,12 @@ impl Qdrant {
                     return Err(reason);
                 }
             }
-            for (field, schema) in INDEXED {
-                let index = json!({"field_name": field, "field_schema": schema});
-                self.ask(Method::PUT, &format!("{path}/index?wait=true"), Some(&index)).await?;
-            }
+        }
+        // An index of many entries takes long, and is not waited for.
+        let path = format!("{path}/index?wait={is_new}");
+        for (field, schema) in INDEXED {
+            let index = json!({"field_name": field, "field_schema": schema});
+            self.ask(Method::PUT, &path, Some(&index)).await?;
         }
         self.known.lock().insert(name.to_owned());
         Ok(())

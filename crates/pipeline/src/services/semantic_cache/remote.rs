@@ -129,21 +129,16 @@ impl RemoteStore {
     }
 
     /// Searches the entries of a partition, decides between them, and reads the answer of the chosen one.
-    async fn search(
+    async fn search<D: Future<Output = Option<SemanticMatch<NearestEntry>>>>(
         &self,
         query: &SemanticQuery<'_>,
         embedder: &str,
         (now, at): (Duration, Timestamp),
+        decide: impl FnOnce(Vec<NearestEntry>) -> D,
     ) -> Result<SemanticMatch, String> {
-        let mut found = self.nearest(query, embedder, at).await?;
-        // The answer to the same text comes first, however similar others are.
-        let same = digest_hex(&entry_id(query.partition, query.prompt));
-        if let Some(position) = found.iter().position(|found| found.id == same) {
-            found[..=position].rotate_right(1);
-        }
-        let candidates =
-            found.into_iter().map(|entry| Candidate { score: (entry.score as f64 / 1e6) as f32, entry });
-        let SemanticMatch { score, word_overlap, outcome } = decision::decide(query, candidates);
+        let found = self.nearest(query, embedder, at).await?;
+        let SemanticMatch { score, word_overlap, outcome } =
+            decide(found).await.ok_or("the process stops")?;
         let outcome = match outcome {
             SemanticOutcome::Hit(near) => {
                 let row = self.find(&near.id, query.vector.len()).await?;
@@ -165,6 +160,20 @@ impl RemoteStore {
             RemoteEntries::Pgvector(entries) => entries.put(row),
             RemoteEntries::Qdrant(qdrant) => _ = self.run(BACKGROUND_LIMIT, now, qdrant.put(&row)).await,
         }
+    }
+
+    /// Raises the lowest score of an entry, unless it is removed meanwhile.
+    async fn raise(&self, entry: &SemanticEntry, min_score: i64, now: Duration) {
+        let (id, dimensions) = (digest_hex(&entry.id), entry.vector.components.len());
+        let raise = async {
+            match &self.entries {
+                RemoteEntries::Pgvector(entries) => {
+                    entries.raise_min_score(&id, min_score).await.map_err(|error| error.to_string())
+                }
+                RemoteEntries::Qdrant(qdrant) => qdrant.raise_min_score(&id, dimensions, min_score).await,
+            }
+        };
+        _ = self.run(BACKGROUND_LIMIT, now, raise).await;
     }
 
     async fn remove(&self, row: SemanticRow, now: Duration) {
@@ -191,7 +200,7 @@ impl RemoteStore {
         }
     }
 
-    /// Counts the entries and deletes surplus and expired ones, a batch at once.
+    /// Counts the entries and deletes surplus and expired ones.
     pub async fn maintain(&self, at: Timestamp) -> Result<(), String> {
         let counted = match &self.entries {
             RemoteEntries::Pgvector(entries) => {
@@ -208,22 +217,36 @@ impl RemoteStore {
     }
 }
 
+/// Decides between the most similar entries of another store.
+pub fn decide_remote(query: &SemanticQuery<'_>, mut found: Vec<NearestEntry>) -> SemanticMatch<NearestEntry> {
+    // The answer to the same text comes first, however similar others are.
+    let same = digest_hex(&entry_id(query.partition, query.prompt));
+    if let Some(position) = found.iter().position(|found| found.id == same) {
+        found[..=position].rotate_right(1);
+    }
+    let candidates =
+        found.into_iter().map(|entry| Candidate { score: (entry.score as f64 / 1e6) as f32, entry });
+    decision::decide(query, candidates)
+}
+
 impl SemanticCache {
     /// Whether another store is searched.
     pub fn is_remote(&self) -> bool {
         self.remote.is_some()
     }
 
-    /// Finds the answer to a similar request in another store; `now` and `at` are the same time on the two clocks.
-    pub async fn search_remote(
+    /// Finds the answer to a similar request in another store; the times are the same on the two clocks. `decide` runs
+    /// [`decide_remote`], which may take long, on a thread that serves no connection.
+    pub async fn search_remote<D: Future<Output = Option<SemanticMatch<NearestEntry>>>>(
         &self,
         query: &SemanticQuery<'_>,
         times: (Duration, Timestamp),
+        decide: impl FnOnce(Vec<NearestEntry>) -> D,
     ) -> Result<SemanticMatch, StoreFailure> {
         let remote = self.remote.as_ref().ok_or(StoreFailure::Failed)?;
         // The embedder has made the vector, so that its identity is known.
         let embedder = self.embedder.identity().map_err(|_| StoreFailure::Failed)?;
-        remote.run(remote.timeout, times.0, remote.search(query, &embedder, times)).await
+        remote.run(remote.timeout, times.0, remote.search(query, &embedder, times, decide)).await
     }
 
     /// Adds an answer to another store, unless entries were purged since this generation.
@@ -248,11 +271,10 @@ impl SemanticCache {
     }
 
     /// Raises the lowest score of an entry of another store whose answer was wrong at this score.
-    pub async fn raise_remote(&self, entry: &SemanticEntry, score: f64, times: (Duration, Timestamp)) {
+    pub async fn raise_remote(&self, entry: &SemanticEntry, score: f64, now: Duration) {
         let min_score = (score as f32 + RAISE).max(entry.min_score);
-        let raised = SemanticEntry { min_score, ..entry.clone() };
-        if let (Some(remote), Some(row)) = (&self.remote, self.row(&raised, times)) {
-            remote.put(row, times.0).await;
+        if let Some(remote) = &self.remote {
+            remote.raise(entry, stored_entry::millionths(min_score), now).await;
         }
     }
 
@@ -260,11 +282,21 @@ impl SemanticCache {
         stored_entry::row(entry, self.embedder.identity().ok()?, now, at)
     }
 
-    /// Keeps the entries of another store within their bounds.
+    /// Keeps the entries of another store, or those that processes share, within their bounds.
     pub async fn maintain_remote(&self, at: Timestamp) {
-        let Some(remote) = &self.remote else { return };
-        if let Err(reason) = remote.maintain(at).await {
-            tracing::debug!(reason, "store of the semantic cache could not be counted");
+        let maintain = async {
+            match (&self.remote, &self.storage) {
+                (Some(remote), _) => remote.maintain(at).await,
+                (None, Some(storage)) if storage.is_shared() => {
+                    let most = i64::try_from(self.max_entries).unwrap_or(i64::MAX);
+                    storage.trim(most).await.map(drop).map_err(|error| error.to_string())
+                }
+                _ => Ok(()),
+            }
+        };
+        let maintained = tokio::time::timeout(BACKGROUND_LIMIT, maintain).await;
+        if let Err(reason) = maintained.unwrap_or_else(|_| Err("no answer in time".to_owned())) {
+            tracing::debug!(reason, "entries of the semantic cache could not be trimmed and counted");
         }
     }
 }

@@ -11,7 +11,7 @@ use store::{KEPT_REMOVALS, SemanticChange, SemanticChanges, SemanticPurge, Store
 use super::{EntryId, SemanticCache, stored_entry};
 use crate::services::response_cache::PurgeFilter;
 
-/// Entries and removals that are read at once.
+/// The most entries and removals that are read at once.
 const STEP: i64 = 100;
 
 /// The position in the changes of other processes up to which they are applied.
@@ -19,6 +19,8 @@ const STEP: i64 = 100;
 pub struct ChangePosition {
     embedder: String,
     position: i64,
+    /// Entries and removals that are read at once: fewer after a failure, because large answers may take too long.
+    step: i64,
     /// Monotonic time of the last step.
     at: Duration,
 }
@@ -35,7 +37,7 @@ impl SemanticCache {
             return Ok(None);
         };
         let position = storage.position().await?;
-        Ok(Some(ChangePosition { embedder: embedder.to_owned(), position, at: now }))
+        Ok(Some(ChangePosition { embedder: embedder.to_owned(), position, step: STEP, at: now }))
     }
 
     /// Applies a part of the changes of other processes; returns whether there are more. `now` and `at` are the same time
@@ -53,8 +55,9 @@ impl SemanticCache {
             self.load(&position.embedder, now, at).await?;
         }
         let generation = self.generation();
-        let SemanticChanges { changes, position: reached, has_more } =
-            storage.changes(&position.embedder, position.position, STEP).await?;
+        let read = storage.changes(&position.embedder, position.position, position.step).await;
+        position.step = if read.is_ok() { (2 * position.step).min(STEP) } else { (position.step / 2).max(1) };
+        let SemanticChanges { changes, position: reached, has_more } = read?;
         if generation != self.generation() {
             // Entries were purged here while the changes were read, which may be older: they are read again.
             return Ok(true);

@@ -48,13 +48,18 @@ pub fn row(entry: &SemanticEntry, embedder: String, now: Duration, at: Timestamp
         tenant_id: cached.tenant.clone().unwrap_or_default(),
         user_path: cached.user_path.clone(),
         model: cached.answer.target().model.to_string(),
-        min_score: (f64::from(entry.min_score) * 1e6).round() as i64,
+        min_score: millionths(entry.min_score),
         expires_at: Timestamp(at.micros().saturating_add(i64::try_from(left.as_micros()).ok()?)),
         vector: entry.vector.components.iter().map(|component| component.cast_unsigned()).collect(),
         facts: serde_json::to_string(&facts).ok()?,
         prompt: entry.prompt.clone(),
         answer: cached.answer.clone().into_stored()?,
     })
+}
+
+/// A score as it is stored.
+pub fn millionths(score: f32) -> i64 {
+    (f64::from(score) * 1e6).round() as i64
 }
 
 /// The entry of a row; `None` if it cannot be read, or has expired.

@@ -83,6 +83,14 @@ impl Double {
             ("POST", ["points", "count"]) => {
                 ok(json!({"count": points.values().filter(|point| matches(point, &body["filter"])).count()}))
             }
+            ("POST", ["points", "payload"]) => {
+                for point in points.values_mut().filter(|point| matches(point, &body["filter"])) {
+                    for (key, value) in body["payload"].as_object().unwrap() {
+                        point["payload"][key] = value.clone();
+                    }
+                }
+                ok(json!({}))
+            }
             ("POST", ["points", "delete"]) => {
                 points.retain(|_, point| !matches(point, &body["filter"]));
                 ok(json!({}))
@@ -183,7 +191,10 @@ async fn similar_calls_are_answered_from_qdrant() {
         let first = on_path("/a/b", QUESTION).await.expect_status(200);
         assert_eq!(cache_headers(&first), MISS);
         stored(&double, 1).await;
-        assert_eq!(double.lock().indexed, ["partition", "paths", "model", "expires_at"]);
+        assert_eq!(
+            double.lock().indexed,
+            ["partition", "embedder", "tenant_id", "paths", "model", "expires_at"]
+        );
         let similar = on_path("/a/b", SIMILAR).await.expect_status(200);
         assert_eq!((cache_headers(&similar), &similar.body), (HIT, &first.body));
         // The lexical check and the isolation of callers are those of the gateway.
