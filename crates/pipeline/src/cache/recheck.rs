@@ -122,7 +122,7 @@ async fn ask(
     let mut ticket = Ticket::open(gateway, &arrival);
     ticket.is_optional = true;
     let answering = internal_call::admit(ticket, caller.principal(), &arrival, body, timeout).await?;
-    let (ticket, outcome) = answering.await;
+    let (ticket, outcome) = Box::pin(answering).await;
     let target = entry.cached.answer.target();
     let is_same_target = ticket
         .receipt
