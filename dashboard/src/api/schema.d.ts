@@ -3823,9 +3823,10 @@ export interface components {
         MemberStatus: {
             /**
              * Format: int64
-             * @description Calls to the pool that the member served in the last hour, of this process.
+             * @description Calls to the pool that the member served in the last hour, of this process; null for a tenant that does not own
+             *     the pool.
              */
-            calls_last_hour: number;
+            calls_last_hour?: number | null;
             enabled: boolean;
             health?: components["schemas"]["ProviderHealth"] | null;
             /** @description Whether an instance of that name exists. */
@@ -3833,7 +3834,7 @@ export interface components {
             name: string;
             /**
              * Format: double
-             * @description The share of these in the calls to the pool, 0 to 1; null without calls.
+             * @description The share of these in the calls to the pool, 0 to 1; null without them.
              */
             share?: number | null;
         };
@@ -3893,8 +3894,11 @@ export interface components {
             cooling_for_ms?: number | null;
             /** Format: double */
             error_rate: number;
-            /** Format: int32 */
-            in_flight: number;
+            /**
+             * Format: int32
+             * @description Null for a tenant that does not own the instance
+             */
+            in_flight?: number | null;
             last_error?: string | null;
             /** Format: double */
             latency_ewma_ms?: number | null;
@@ -4104,9 +4108,9 @@ export interface components {
             document_errors: number;
             /**
              * Format: int64
-             * @description Calls in flight in this process
+             * @description Calls in flight in this process; null for a tenant, because they are those of all tenants
              */
-            in_flight: number;
+            in_flight?: number | null;
             /** @description The health of all provider instances */
             providers: components["schemas"]["StatusView"][];
             /**
@@ -4300,9 +4304,9 @@ export interface components {
         PoolView: components["schemas"]["ResourceOrigin"] & {
             /**
              * Format: int64
-             * @description Calls to the pool in the last hour, of this process.
+             * @description Calls to the pool in the last hour, of this process; null for a tenant that does not own the pool.
              */
-            calls_last_hour: number;
+            calls_last_hour?: number | null;
             description: string;
             health_aware: boolean;
             members: string[];
@@ -4399,11 +4403,14 @@ export interface components {
              * @description The mean over its models, 0 to 1
              */
             error_rate: number;
-            /** Format: int32 */
-            in_flight: number;
+            /**
+             * Format: int32
+             * @description Null for a tenant that does not own the instance
+             */
+            in_flight?: number | null;
             last_discovery_at?: string | null;
             last_error?: string | null;
-            /** @description The last answer of one of its models in this process */
+            /** @description The last answer of one of its models in this process; null for a tenant that does not own the instance */
             last_success_at?: string | null;
             /**
              * Format: double
@@ -5087,17 +5094,22 @@ export interface components {
         };
         /** @description Health of an instance without its configuration. */
         StatusView: {
-            /** Format: int64 */
-            calls_last_hour: number;
+            /**
+             * Format: int64
+             * @description Null for a tenant that does not own the instance
+             */
+            calls_last_hour?: number | null;
             enabled: boolean;
-            /** Format: int64 */
-            errors_last_hour: number;
+            /**
+             * Format: int64
+             * @description Null for a tenant that does not own the instance
+             */
+            errors_last_hour?: number | null;
             health: components["schemas"]["ProviderHealth"];
             /** @description Only models that calls have used. */
             models: components["schemas"]["ModelHealth"][];
             name: string;
-            /** @description Its calls in each of the last 60 minutes */
-            series: components["schemas"]["RecentCalls"];
+            series?: components["schemas"]["RecentCalls"] | null;
             source: components["schemas"]["ProviderSource"];
             type: string;
         };

@@ -236,7 +236,8 @@ async fn calls_are_sent_while_qdrant_fails() {
         double.lock().fails = false;
         app.clock.pass(Duration::from_secs(11));
         let again = ask(&app, SIMILAR).send().await.expect_status(200);
-        assert_eq!(again.header("x-cache-miss-reason"), Some("not_found"));
+        let reason = again.header("x-cache-miss-reason");
+        assert!(matches!(reason, Some("not_found" | "below_threshold")), "{reason:?}");
         // The answer to the call before may have been stored late, too.
         for _ in 0..2000 {
             if points(&double) > 0 {
