@@ -15,7 +15,7 @@ UNKNOWN = {"/v1/models/{id}", "/v1beta/models/{call}"}
 
 # Parameters with rules that a schema cannot express: names of time zones and providers, the order of two dates, and
 # places in a list that an earlier answer gave.
-BEYOND_SCHEMA = {"timezone", "start_date", "end_date", "days", "interval", "cursor", "offset", "provider_type", "after", "pageToken", "kind", "scope", "with", "before"}
+BEYOND_SCHEMA = {"timezone", "start_date", "end_date", "days", "interval", "cursor", "offset", "provider_type", "after", "pageToken", "kind", "scope", "with", "before", "tenant_id"}
 # An upgrade to a WebSocket, which is no plain request.
 UPGRADES = {("GET", "/v1/responses")}
 
