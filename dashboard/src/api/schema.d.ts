@@ -3685,7 +3685,7 @@ export interface components {
              * @description The use of each limit that is set: requests_per_minute, requests_per_day, tokens_per_minute, tokens_per_day and
              *     max_parallel_requests; of this process.
              */
-            limit_use: {
+            limit_use?: {
                 [key: string]: components["schemas"]["LimitUse"];
             };
         };
@@ -6992,6 +6992,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": Record<string, never>;
                     "application/yaml": Record<string, never>;
                 };
             };
@@ -7954,6 +7955,7 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PriceExport"];
+                    "text/csv": string;
                 };
             };
         };

@@ -58,7 +58,7 @@ pub struct KeyView {
 pub struct KeyFigures {
     /// The use of each limit that is set: requests_per_minute, requests_per_day, tokens_per_minute, tokens_per_day and
     /// max_parallel_requests; of this process.
-    #[schema(value_type = std::collections::HashMap<String, LimitUse>)]
+    #[schema(required = false, value_type = std::collections::HashMap<String, LimitUse>)]
     pub limit_use: BTreeMap<&'static str, LimitUse>,
     /// US dollars; null when nothing was priced, or usage is not recorded.
     pub cost_30_days: Option<f64>,

@@ -57,7 +57,7 @@ pub struct CacheDebugResult {
 #[utoipa::path(post, path = "/admin/api/v1/cache/debug", operation_id = "debugCache", tag = "cache", request_body = ExplainRequest,
     responses((status = 200, description = "The verdict of the cache", body = CacheDebugResult),
         (status = 400, description = "Invalid request, or a request that would be refused"), (status = 401, description = "Unauthorized"),
-        (status = 503, description = "The response cache is off")),
+        (status = 404, description = "No such model"), (status = 503, description = "The response cache is off")),
     security(("bearer" = ["admin:cache:read"])))]
 pub async fn create(
     State(app): State<Arc<App>>,

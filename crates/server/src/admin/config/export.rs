@@ -27,7 +27,7 @@ const FORMATS: [(&str, ExportFormat); 2] = [("yaml", ExportFormat::Yaml), ("json
 /// digests. The ETag is that of the revision, for `/config/apply`.
 #[utoipa::path(get, path = "/admin/api/v1/config/export", tag = "config", operation_id = "export_config",
     params(("format" = Option<String>, Query, description = "yaml (default) or json")),
-    responses((status = 200, description = "The documents by section and name", content_type = "application/yaml", body = Object),
+    responses((status = 200, description = "The documents by section and name", content((Object = "application/yaml"), (Object = "application/json"))),
         (status = 400, description = "Invalid parameters"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "A key of a tenant")),
     security(("bearer" = ["admin:config:read"])))]

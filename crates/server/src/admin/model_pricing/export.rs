@@ -29,7 +29,7 @@ pub const VERSION: u32 = 1;
 /// Export the operator's prices by selector.
 #[utoipa::path(get, path = "/admin/api/v1/model-pricing/export", tag = "model-pricing", operation_id = "export",
     params(("format" = Option<String>, Query, description = "json (default) or csv")),
-    responses((status = 200, description = "The prices", body = PriceExport), (status = 400, description = "Invalid parameters"),
+    responses((status = 200, description = "The prices", content((PriceExport = "application/json"), (String = "text/csv"))), (status = 400, description = "Invalid parameters"),
         (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:model-pricing:read"])))]
 pub async fn create(
