@@ -54,6 +54,7 @@ export function useDocument<View, Body>(kind: DocumentKind<View, Body>, name: st
   const deleting = useSave<{ name: string }>({
     write: (input, headers) => kind.remove(input.name, headers),
     invalidates: stale,
+    gone: (input) => [kind.key, "one", input.name],
     what: `this ${kind.noun}`,
     done: (_, input) => ({ title: `${input.name} is deleted` }),
     undo: kind.restorable === false || before === null ? undefined : (_, input) => unwrap(kind.write(input.name, before)),

@@ -1,4 +1,4 @@
-import { useMutation, useQueryClient, type QueryKey } from "@tanstack/react-query";
+import { hashKey, useMutation, useQueryClient, type QueryKey } from "@tanstack/react-query";
 import { useState } from "react";
 import { toast } from "@/components/Toast";
 import { unwrapTagged } from "./client";
@@ -11,6 +11,8 @@ type SaveOptions<Input, T> = {
   write: (input: Input, headers: Record<string, string>) => Promise<Answer<T>>;
   /** Keys of queries that the write makes stale. */
   invalidates?: QueryKey[];
+  /** Key of the query of an object that the write deletes: a form that is still open must not read it again. */
+  gone?: (input: Input) => QueryKey;
   /** Title of the toast after success; no toast without it. */
   done?: (value: T, input: Input) => { title: string; detail?: string } | string;
   /** Takes the write back; adds Undo to the toast. */
@@ -31,7 +33,11 @@ type SaveOptions<Input, T> = {
 export function useSave<Input, T = unknown>(options: SaveOptions<Input, T>) {
   const client = useQueryClient();
   const [conflict, setConflict] = useState<Input | null>(null);
-  const refresh = () => Promise.all((options.invalidates ?? []).map((queryKey) => client.invalidateQueries({ queryKey })));
+  const refresh = (gone?: QueryKey) => {
+    if (gone) void client.invalidateQueries({ queryKey: gone, exact: true, refetchType: "none" });
+    const stays = ({ queryKey }: { queryKey: QueryKey }) => !gone || hashKey(queryKey) !== hashKey(gone);
+    return Promise.all((options.invalidates ?? []).map((queryKey) => client.invalidateQueries({ queryKey, predicate: stays })));
+  };
 
   const mutation = useMutation({
     mutationFn: async ({ input, etag }: { input: Input; etag?: string | null }) => {
@@ -41,12 +47,12 @@ export function useSave<Input, T = unknown>(options: SaveOptions<Input, T>) {
     onSuccess: async (value, { input }) => {
       setConflict(null);
       options.onSuccess?.(value, input);
-      await refresh();
+      await refresh(options.gone?.(input));
       if (!options.done) return;
       const said = options.done(value, input);
       const { title, detail } = typeof said === "string" ? { title: said, detail: undefined } : said;
       const undo = options.undo;
-      toast({ kind: "ok", title, detail, undo: undo ? () => undo(value, input).then(refresh) : undefined });
+      toast({ kind: "ok", title, detail, undo: undo ? () => undo(value, input).then(() => refresh()) : undefined });
     },
     onError: (error, { input }) => {
       if (error instanceof ApiError && error.status === 412) {

@@ -123,8 +123,7 @@ test('on a phone the list has two-line rows and the inspector fills the screen',
   await page.setViewportSize({ width: 390, height: 844 });
   await visit('/audit');
   await page.getByRole('list', { name: 'Calls' }).getByRole('button').first().click();
-  const box = await page.locator(inspector).boundingBox();
-  expect(box?.width).toBe(390);
+  await expect.poll(async () => (await page.locator(inspector).boundingBox())?.width).toBe(390);
   expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
 });
 

@@ -2,7 +2,7 @@
 import { closeDialogs, dialog, exerciseResource, fillForm, openRow, save } from '../support/resource';
 import { expect, test } from '../support/test';
 
-test.fixme('a combo is created, edited and deleted', async ({ page, gateway, visit }) => {
+test('a combo is created, edited and deleted', async ({ page, gateway, visit }) => {
   await visit('/combos');
   await exerciseResource(page, gateway, {
     name: 'p4-combo',

@@ -2,7 +2,7 @@
 import { test, expect } from '../support/test';
 import { confirm, dialog, exerciseResource, openRow, row, save } from '../support/resource';
 
-test.fixme('a tenant is created, edited and deleted', async ({ page, gateway, visit }) => {
+test('a tenant is created, edited and deleted', async ({ page, gateway, visit }) => {
   await visit('/tenants');
   await exerciseResource(page, gateway, {
     name: 'globex',
@@ -51,7 +51,7 @@ test('a user is created, edited and deleted', async ({ page, gateway, visit }) =
   await expect.poll(found).toBeUndefined();
 });
 
-test.fixme('a role is created with permissions, edited and deleted', async ({ page, gateway, visit }) => {
+test('a role is created with permissions, edited and deleted', async ({ page, gateway, visit }) => {
   const stored = async () => (await gateway.api('GET', '/identity/roles/billing')).body;
   await visit('/roles');
   await page.getByRole('button', { name: 'Create role' }).click();

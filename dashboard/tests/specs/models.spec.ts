@@ -17,7 +17,7 @@ test('the inventory filters on all models and keeps the filters in the URL', asy
   await expect(page).toHaveURL(/tab=overrides/);
 });
 
-test.fixme('an alias is created, edited and deleted', async ({ page, gateway, visit }) => {
+test('an alias is created, edited and deleted', async ({ page, gateway, visit }) => {
   await visit('/models?tab=aliases');
   await exerciseResource(page, gateway, {
     name: 'p4-alias',

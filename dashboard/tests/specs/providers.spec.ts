@@ -58,7 +58,7 @@ test('a passed test leads to a provider that only chosen paths may use, in a poo
   await gateway.expectApi('DELETE', '/providers/p4-mistral');
 });
 
-test.fixme('a pool is created, edited and deleted', async ({ page, gateway, visit }) => {
+test('a pool is created, edited and deleted', async ({ page, gateway, visit }) => {
   const api = '/pools/p4-pool';
   await visit('/providers');
   await page.getByRole('button', { name: 'Create pool' }).first().click();

@@ -14,6 +14,7 @@ export function DeleteGuardrail({ guardrail, uses, onClose, onDeleted }: { guard
   const remove = useSave({
     write: () => deleteGuardrail(name),
     invalidates: [GUARDRAILS, ["changes"]],
+    gone: () => [...GUARDRAILS, "one", name],
     done: () => `${name} is deleted`,
     undo: () => unwrap(putGuardrail(name, bodyOf(guardrail))),
     onSuccess: () => {

@@ -41,7 +41,7 @@ export function RoleEditor({ role, writable, onClose }: { role: Role | null; wri
     onSuccess: onClose,
     onError,
   });
-  const remove = useSave({ write: (target: Role) => deleteRole(target.name), invalidates, done: (_, target) => `${target.name} is deleted`, undo: (_, target) => unwrap<unknown>(createRole({ name: target.name, ...bodyOf(target) })), onSuccess: onClose, onError });
+  const remove = useSave({ write: (target: Role) => deleteRole(target.name), invalidates, gone: (target) => [...ROLES, "one", target.name], done: (_, target) => `${target.name} is deleted`, undo: (_, target) => unwrap<unknown>(createRole({ name: target.name, ...bodyOf(target) })), onSuccess: onClose, onError });
 
   if (deleting && role)
     return (

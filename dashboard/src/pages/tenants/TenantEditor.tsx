@@ -55,7 +55,7 @@ function TenantForm({ stored, etag, writable, reload, onClose, onSuspend }: Form
     onSuccess: onClose,
     onError,
   });
-  const remove = useSave({ write: (tenant: Tenant) => deleteTenant(tenant.id), invalidates, done: (_, tenant) => `${tenant.slug} is deleted`, onSuccess: onClose, onError });
+  const remove = useSave({ write: (tenant: Tenant) => deleteTenant(tenant.id), invalidates, gone: (tenant) => [...TENANTS, "one", tenant.id], done: (_, tenant) => `${tenant.slug} is deleted`, onSuccess: onClose, onError });
   const resume = useSave({ write: (tenant: Tenant) => activateTenant(tenant.id), invalidates, done: (tenant) => `${tenant.name || tenant.slug} is active`, undo: (tenant) => unwrap(suspendTenant(tenant.id)), onSuccess: onClose });
 
   if (deleting && stored)

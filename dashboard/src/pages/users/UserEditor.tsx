@@ -57,7 +57,7 @@ function UserForm({ stored, etag, roles, writable, reload, onClose }: FormProps)
     onSuccess: onClose,
     onError,
   });
-  const remove = useSave({ write: (user: User) => deleteUser(user.id), invalidates, done: (_, user) => `${user.email} is deleted`, onSuccess: onClose, onError });
+  const remove = useSave({ write: (user: User) => deleteUser(user.id), invalidates, gone: (user) => [...USERS, "one", user.id], done: (_, user) => `${user.email} is deleted`, onSuccess: onClose, onError });
   const run = (body: UserBody) => {
     setFailed(null);
     save.mutate({ input: body, etag });
