@@ -2326,7 +2326,7 @@ export interface components {
             provider_name: string;
             /**
              * Format: int64
-             * @description What the provider asked for with `Retry-After`.
+             * @description Delay from the provider's `Retry-After` header.
              */
             retry_after_ms?: number | null;
             /**
@@ -3569,7 +3569,7 @@ export interface components {
             max_tokens_clamped?: components["schemas"]["LoweredLimit"] | null;
             /**
              * Format: double
-             * @description What was given back; null if one of the two is not known.
+             * @description Released amount; null if one of the two is not known.
              */
             released?: number | null;
             /**

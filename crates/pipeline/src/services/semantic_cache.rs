@@ -83,6 +83,21 @@ pub struct SemanticEntry {
     pub cached: Arc<CachedAnswer>,
 }
 
+impl SemanticEntry {
+    /// `None` if the vector cannot be compared.
+    fn new(partition: CacheKey, prompt: &str, vector: &[f32], cached: CachedAnswer) -> Option<Self> {
+        let (id, prompt) = (entry_id(&partition, prompt), prompt.to_owned());
+        Some(Self {
+            id,
+            partition,
+            prompt,
+            vector: quantise(vector)?,
+            min_score: 0.0,
+            cached: Arc::new(cached),
+        })
+    }
+}
+
 /// The semantic cache. Searches and insertions take milliseconds, and run on threads that serve no connection.
 pub struct SemanticCache {
     pub embedder: Embedder,
@@ -164,11 +179,9 @@ impl SemanticCache {
         generation: u64,
         (now, at): (Duration, Timestamp),
     ) {
-        let Some(vector) = quantise(vector).filter(|_| generation == self.generation()) else { return };
-        let id = entry_id(&partition, prompt);
-        let cached = Arc::new(cached);
-        let entry =
-            SemanticEntry { id, partition, prompt: prompt.to_owned(), vector, min_score: 0.0, cached };
+        let entry = SemanticEntry::new(partition, prompt, vector, cached);
+        let Some(entry) = entry.filter(|_| generation == self.generation()) else { return };
+        let id = entry.id;
         // Before it is added: an entry that is too large is removed again.
         self.store(&entry, now, at);
         self.add(Arc::new(entry), now);

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use domain::clock::Timestamp;
 use domain::resources::auth_key::digest_hex;
-use semantic_cache::quantise::quantise;
 use store::{NearestEntry, SemanticEntries, SemanticRow, StoreError};
 
 use super::decision::{self, Candidate, ComparedEntry};
@@ -259,10 +258,8 @@ impl SemanticCache {
         generation: u64,
         times: (Duration, Timestamp),
     ) {
-        let Some(vector) = quantise(vector).filter(|_| generation == self.generation()) else { return };
-        let (id, cached) = (entry_id(&partition, prompt), Arc::new(cached));
-        let entry =
-            SemanticEntry { id, partition, prompt: prompt.to_owned(), vector, min_score: 0.0, cached };
+        let entry = SemanticEntry::new(partition, prompt, vector, cached);
+        let Some(entry) = entry.filter(|_| generation == self.generation()) else { return };
         let (Some(remote), Some(row)) = (&self.remote, self.row(&entry, times)) else { return };
         remote.put(row.clone(), times.0).await;
         if generation != self.generation() {

@@ -77,7 +77,7 @@ pub struct JourneyBudget {
     pub reserved: Option<f64>,
     /// The cost of the call; null when it has none.
     pub settled: Option<f64>,
-    /// What was given back; null if one of the two is not known.
+    /// Released amount; null if one of the two is not known.
     pub released: Option<f64>,
     /// After the reservation, the least remaining first.
     pub budgets: Vec<JourneyBalance>,

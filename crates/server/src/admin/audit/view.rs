@@ -91,7 +91,7 @@ pub struct AttemptView {
     pub first_byte_ms: Option<f64>,
     /// Time from the first content of a stream to its end; null for other answers.
     pub streamed_ms: Option<f64>,
-    /// What the provider asked for with `Retry-After`.
+    /// Delay from the provider's `Retry-After` header.
     pub retry_after_ms: Option<u64>,
     /// The format that the request was translated to: chat, responses, messages or generate; null if it was not.
     pub translated_to: Option<String>,

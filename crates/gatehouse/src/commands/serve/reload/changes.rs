@@ -35,21 +35,15 @@ impl Changes {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::load_file;
     use super::*;
-    use crate::settings;
-
-    fn load(file: &str) -> Settings {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("gatehouse.yaml"), file).unwrap();
-        settings::load(Default::default(), directory.path(), None, &["openai"]).unwrap()
-    }
 
     #[test]
     fn changes_that_need_a_restart_are_recognized() {
-        let old = load("server: {port: 9000, master_key: gm_one}\nlog: {level: info}\n");
-        let same = load("log:\n  level: info\nserver:\n  master_key: gm_one\n  port: 9000\n");
+        let old = load_file("server: {port: 9000, master_key: gm_one}\nlog: {level: info}\n");
+        let same = load_file("log:\n  level: info\nserver:\n  master_key: gm_one\n  port: 9000\n");
         assert_eq!(Changes::between(&old, &same), Changes::default());
-        let new = load(
+        let new = load_file(
             "server: {port: 9001, master_key: gm_two}\nlog: {level: debug}\nproviders: {openai: {api_key: k}}\n",
         );
         let expected = Changes {

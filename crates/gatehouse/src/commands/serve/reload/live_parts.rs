@@ -85,19 +85,13 @@ fn config(settings: &Settings, running: &Config) -> Config {
 mod tests {
     use std::time::Duration;
 
+    use super::super::tests::load_file;
     use super::*;
-    use crate::settings;
-
-    fn load(file: &str) -> Settings {
-        let directory = tempfile::tempdir().unwrap();
-        std::fs::write(directory.path().join("gatehouse.yaml"), file).unwrap();
-        settings::load(Default::default(), directory.path(), None, &["openai"]).unwrap()
-    }
 
     #[test]
     fn settings_of_calls_change_and_those_of_the_start_stay() {
-        let running = assemble::policy(&load(""));
-        let new = load(
+        let running = assemble::policy(&load_file(""));
+        let new = load_file(
             "server: {body_size_limit: 1M, body_timeout: 5s, enable_passthrough_routes: false}\n\
              logging: {enabled: true, body_limit: 2K}\n\
              upstream: {ttft_timeout: 3s, stream_heartbeat: 0}\n\
@@ -122,8 +116,8 @@ mod tests {
 
     #[test]
     fn settings_of_the_server_change_and_routes_stay() {
-        let running = assemble::server_config(&load(""));
-        let new = load(
+        let running = assemble::server_config(&load_file(""));
+        let new = load_file(
             "server: {base_path: /gw, cors_origins: ['https://a.example'], trusted_proxies: [10.0.0.0/8], \
              ready_needs_provider: true}\ncombos: {enabled: false}\ncli_tools: {enabled: false}\n\
              metrics: {enabled: false}\nadmin: {ui_enabled: false}\n",

@@ -23,6 +23,11 @@ fn load(environment: &[(&str, &str)], file: &str, stored: &SettingValues) -> Set
     settings::load_with(environment, directory.path(), None, &["openai"], &usable(stored)).unwrap()
 }
 
+/// The settings of a file alone.
+pub(super) fn load_file(file: &str) -> Settings {
+    load(&[], file, &SettingValues::default())
+}
+
 fn state(states: &[SettingState], name: &str) -> SettingState {
     states.iter().find(|state| state.name == name).unwrap().clone()
 }
