@@ -24,7 +24,8 @@ pub async fn similar(
     let Some(semantic) = semantic else { return Ok(None) };
     let gateway = ticket.gateway().clone();
     let begun = ticket.context.now();
-    let found = semantic.search(&gateway).await;
+    // Boxed, so that a call without semantic caching does not carry its size.
+    let found = Box::pin(semantic.search(&gateway)).await;
     if !semantic.is_local() || semantic.cache.is_remote() {
         // The time of a provider or of another store is not that of the gateway.
         let waited = ticket.context.now().saturating_sub(begun);
