@@ -2518,6 +2518,8 @@ export interface components {
         BreakdownRow: components["schemas"]["Consumption"] & {
             /** @description Empty for calls with the master key. */
             auth_key_id?: string | null;
+            /** @description The key's current name; absent for the master key and for deleted keys. */
+            auth_key_name?: string | null;
             /** @description YYYY-MM-DD in the request's time zone */
             day?: string | null;
             model?: string | null;

@@ -15,7 +15,7 @@ import { Tabs } from "@/components/Tabs";
 import { count, isoDay, zoneLabel } from "@/format";
 import { RangePicker } from "../overview/RangePicker";
 import { UsageChart } from "./Chart";
-import { csvOf, rangeOf, useBreakdown, useCalls, useKeyNames, useSeries, useUnpriced, type Group, type Metric } from "./queries";
+import { csvOf, rangeOf, useBreakdown, useCalls, useKeyName, useSeries, useUnpriced, type Group, type Metric } from "./queries";
 import { CALL_COLUMNS, groupColumns, UNPRICED_COLUMNS, valueOf } from "./tables";
 
 const DAYS = [
@@ -55,14 +55,13 @@ export default function UsagePage() {
   const unpriced = useUnpriced(filters, filters.by === "unpriced");
   const calls = useCalls(filters, filters.search, filters.by === "calls");
   const rows = breakdown.data?.entries ?? [];
-  const names = useKeyNames(
-    by === "auth_key" && grouped && session.can("admin:auth-keys:read") && rows.some((row) => row.auth_key_id) && !rows.some((row) => "auth_key_name" in row),
-  );
-  const known = JSON.stringify([...names]);
+  const keyNames = JSON.stringify(rows.flatMap((row) => (row.auth_key_id && row.auth_key_name ? [[row.auth_key_id, row.auth_key_name]] : [])));
   const nameOf = useCallback(
-    (value: string) => (by === "auth_key" ? (new Map<string, string>(JSON.parse(known)).get(value) ?? (value || "master key")) : value || "refused"),
-    [by, known],
+    (value: string) => (by === "auth_key" ? (new Map<string, string>(JSON.parse(keyNames)).get(value) ?? (value || "master key")) : value || "refused"),
+    [by, keyNames],
   );
+  const foundName = useKeyName(filters.key, !grouped && session.can("admin:auth-keys:read"));
+  const keyName = rows.find((row) => row.auth_key_id === filters.key)?.auth_key_name ?? foundName;
   const { first, last } = rangeOf(filters);
   const total = rows.reduce((sum, row) => sum + (row.total_cost ?? 0), 0);
   const kept = {
@@ -116,7 +115,7 @@ export default function UsagePage() {
           value={filters.key}
           onChange={(key) => setFilters({ key })}
           placeholder="Id of a key"
-          display={filters.key && names.get(filters.key)}
+          display={keyName}
         />
       </div>
       {grouped &&

@@ -4,7 +4,7 @@ import { daysBetween, shiftDay } from "@/components/charts/days";
 import { isoDay, zone } from "@/format";
 
 export type Group = "model" | "provider" | "user_path" | "auth_key";
-export type Row = Schema<"BreakdownRow"> & { auth_key_name?: string | null };
+export type Row = Schema<"BreakdownRow">;
 export type Call = Schema<"EntryView">;
 export type UsageFilters = { days: string; start: string; end: string; user_path: string; model: string; provider: string; key: string };
 
@@ -35,10 +35,11 @@ function queryOf(filters: UsageFilters) {
   };
 }
 
-/** Sums by group, the most used first. */
+/** Sums by group, the most used first. With a filter of one key, its rows have the name of the key too. */
 export function useBreakdown(filters: UsageFilters, by: Group, enabled: boolean) {
-  const query = { ...queryOf(filters), group_by: by, limit: 2000 };
-  return useResource<{ entries: Row[]; total: number }>(
+  const query = { ...queryOf(filters), group_by: filters.key && by !== "auth_key" ? `${by},auth_key` : by, limit: 2000 };
+  // The answer is text only with `format=csv`.
+  return useResource<Schema<"BreakdownView">>(
     ["usage-breakdown", query],
     (signal) => api.GET("/admin/api/v1/usage/breakdown", { params: { query }, signal }) as never,
     { enabled, keepPrevious: true },
@@ -66,13 +67,13 @@ export function useSeries(filters: UsageFilters, by: Group, metric: Metric, enab
   return { ...series, compared, hourly, first };
 }
 
-/** Names of keys, as long as the breakdown does not have them. */
-export function useKeyNames(enabled: boolean) {
-  const keys = useResource(["key-names"], (signal) => api.GET("/admin/api/v1/auth-keys", { params: { query: { limit: 200 } }, signal }), {
-    enabled,
+/** The name of one key, for views without a breakdown. A search, because the key may be deleted. */
+export function useKeyName(id: string, enabled: boolean): string | undefined {
+  const keys = useResource(["auth-keys", "name", id], (signal) => api.GET("/admin/api/v1/auth-keys", { params: { query: { search: id, limit: 1 } }, signal }), {
+    enabled: enabled && id !== "",
     staleTime: 300_000,
   });
-  return new Map((keys.data?.entries ?? []).map((key) => [key.id, key.name]));
+  return keys.data?.entries.find((key) => key.id === id)?.name;
 }
 
 export function useUnpriced(filters: UsageFilters, enabled: boolean) {

@@ -76,6 +76,9 @@ pub struct BreakdownRow {
     /// Empty for calls with the master key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auth_key_id: Option<String>,
+    /// The key's current name; absent for the master key and for deleted keys.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auth_key_name: Option<String>,
     #[serde(flatten)]
     pub usage: Consumption,
 }
@@ -120,7 +123,8 @@ pub async fn breakdown(
         return Ok(as_file(&dimensions, &groups, &calendar));
     }
     let page = groups.iter().skip(offset as usize).take(limit as usize);
-    let entries = page.map(|group| row(&dimensions, group, &calendar)).collect();
+    let named = |row: BreakdownRow| BreakdownRow { auth_key_name: key_name(&authorized, &row), ..row };
+    let entries = page.map(|group| named(row(&dimensions, group, &calendar))).collect();
     Ok(Json(BreakdownView { entries, total: groups.len() as i64, limit, offset }).into_response())
 }
 
@@ -195,6 +199,13 @@ fn row(dimensions: &[Dimension], (day, names, figures): &Group, calendar: &Calen
         *member = Some(name.clone());
     }
     row
+}
+
+/// The name of a row's key. A caller with a tenant gets the names of the tenant's own keys only.
+fn key_name(authorized: &Authorized<Read<Usage>>, row: &BreakdownRow) -> Option<String> {
+    let key = authorized.snapshot.keys.by_id(row.auth_key_id.as_deref()?)?;
+    let tenant = authorized.principal.tenant();
+    (tenant.is_none() || tenant == key.tenant_id.as_ref()).then(|| key.name.to_string())
 }
 
 /// Renders the groups as CSV: the columns in the order of `group_by`, then the figures; costs are empty where nothing

@@ -76,7 +76,7 @@ pub async fn me(
         auth_key_id: id,
         name: key.map_or_else(|| "master".to_owned(), |key| key.name.to_string()),
         user_path: principal.own_path().map_or_else(|| "/".to_owned(), |path| path.as_str().to_owned()),
-        expires_at: principal.expires_at().map(record::time),
+        expires_at: key.and_then(|key| key.expires_at).map(record::time),
         errors: total.errors(),
         usage: (&total).into(),
         by_model: breakdown::by_model(&app, filter.clone()).await?,

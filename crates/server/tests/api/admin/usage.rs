@@ -374,7 +374,9 @@ async fn a_breakdown_groups_by_up_to_three_dimensions() {
             (&json!("gpt-4o"), &json!(id), &json!(2))
         );
         assert!(entry["total_cost"].as_f64().unwrap() > 0.0 && entry.get("day").is_none(), "{entry}");
+        assert_eq!(entry["auth_key_name"], "a");
         assert_eq!(found["entries"][1]["auth_key_id"], "", "the master key has no id");
+        assert!(found["entries"][1].get("auth_key_name").is_none(), "{found}");
 
         let found = read(&app, &format!("{BREAKDOWN}?group_by=provider,day&limit=1")).await;
         let day = read(&app, DAILY).await[0]["date"].clone();
