@@ -1,9 +1,9 @@
 import { CircleCheck, Copy, OctagonX, X, type LucideIcon } from "lucide-react";
-import { useEffect, useSyncExternalStore } from "react";
+import { useEffect, useState, useSyncExternalStore } from "react";
 import { createPortal } from "react-dom";
 import { messageOf } from "@/api/errors";
 import { Button, IconButton } from "./Button";
-import { useTopLayer } from "./layer";
+import { useAnyLayer, useTopLayer } from "./layer";
 
 export type ToastInput = {
   kind?: "ok" | "bad" | "copied";
@@ -43,10 +43,13 @@ const ICONS: Record<NonNullable<ToastInput["kind"]>, [LucideIcon, string]> = { o
 
 function ToastView({ entry }: { entry: ToastEntry }) {
   const { id, kind = "ok", title, detail, undo, action } = entry;
+  const [held, setHeld] = useState(false);
+  // A toast under the pointer or with the focus stays.
   useEffect(() => {
+    if (held) return;
     const timer = setTimeout(() => dismiss(id), undo || action || kind === "bad" ? 10_000 : 4_000);
     return () => clearTimeout(timer);
-  }, [id, undo, action, kind]);
+  }, [id, undo, action, kind, held]);
   const [Icon, tint] = ICONS[kind];
   const takeBack = () => {
     dismiss(id);
@@ -56,7 +59,13 @@ function ToastView({ entry }: { entry: ToastEntry }) {
     );
   };
   return (
-    <li className="flex items-start gap-2.5 rounded-lg border border-line-strong bg-surface py-2.5 pr-2 pl-3 shadow-float">
+    <li
+      className="flex items-start gap-2.5 rounded-lg border border-line-strong bg-surface py-2.5 pr-2 pl-3 shadow-float"
+      onPointerEnter={() => setHeld(true)}
+      onPointerLeave={() => setHeld(false)}
+      onFocus={() => setHeld(true)}
+      onBlur={() => setHeld(false)}
+    >
       <Icon aria-hidden className={`mt-0.5 size-4 ${tint}`} />
       <div className="min-w-0 flex-1">
         {title}
@@ -92,8 +101,9 @@ export function Toaster() {
     () => entries,
   );
   const top = useTopLayer();
+  const above = useAnyLayer();
   return createPortal(
-    <ul aria-live="polite" aria-label="Messages" className={`fixed right-6 z-60 grid w-[432px] gap-2 phone:right-3 phone:bottom-[68px] phone:left-3 phone:w-auto ${top ? "bottom-18" : "bottom-6"}`}>
+    <ul aria-live="polite" aria-label="Messages" className={`fixed right-6 z-60 grid w-[432px] gap-2 phone:right-3 phone:bottom-[68px] phone:left-3 phone:w-auto ${above ? "bottom-18" : "bottom-6"}`}>
       {shown.map((entry) => (
         <ToastView key={entry.id} entry={entry} />
       ))}

@@ -3,6 +3,7 @@ import { cx } from "./cx";
 import { floatingOpen } from "./floating";
 
 let stack: HTMLElement[] = [];
+let panels = 0;
 const listeners = new Set<() => void>();
 const setStack = (next: HTMLElement[]) => {
   stack = next;
@@ -14,6 +15,14 @@ export function useTopLayer(): HTMLElement | null {
   return useSyncExternalStore(
     (listener) => (listeners.add(listener), () => void listeners.delete(listener)),
     () => stack.at(-1) ?? null,
+  );
+}
+
+/** Whether any layer is open, also one without a scrim: toasts leave the foot of a drawer free. */
+export function useAnyLayer(): boolean {
+  return useSyncExternalStore(
+    (listener) => (listeners.add(listener), () => void listeners.delete(listener)),
+    () => panels > 0,
   );
 }
 
@@ -30,14 +39,17 @@ export function Layer({ onClose, label, labelledBy, className, modal = true, chi
     const dialog = element.current;
     if (!dialog) return;
     const before = document.activeElement;
+    panels += 1;
     if (modal) {
       dialog.showModal();
       setStack([...stack, dialog]);
     } else {
       dialog.show();
+      setStack(stack);
       if (before instanceof HTMLElement) before.focus({ preventScroll: true });
     }
     return () => {
+      panels -= 1;
       setStack(stack.filter((each) => each !== dialog));
       dialog.close();
       if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
