@@ -14,7 +14,7 @@ export const queryClient = new QueryClient({
 });
 
 type Answer<T> = { data?: T; error?: unknown; response: Response };
-type ResourceOptions = { enabled?: boolean; refetchInterval?: number | false; staleTime?: number; keepPrevious?: boolean };
+type ResourceOptions = { enabled?: boolean; refetchInterval?: number | false; staleTime?: number; keepPrevious?: boolean; retry?: (count: number, error: Error) => boolean; retryDelay?: number };
 
 /**
  * Reads one resource: `useResource(["models"], (signal) => api.GET("/admin/api/v1/models", { signal }))`.
@@ -31,7 +31,7 @@ export function useResource<T>(key: QueryKey, read: (signal: AbortSignal) => Pro
   return { ...query, data: query.data?.value, etag: query.data?.etag ?? null };
 }
 
-/** Where a page of a list begins: a cursor for keyset paging, or an offset. */
+/** The start of a page of a list: a cursor for keyset paging, or an offset. */
 export type PageStart = { cursor?: string; offset?: number };
 type PageLike = { next?: string | null; total?: number; offset?: number; entries?: unknown[] };
 type PagedOptions<Page> = ResourceOptions & { next?: (page: Page) => PageStart | undefined };

@@ -47,14 +47,20 @@ export function isoDay(at: Moment): string {
 }
 
 /** The last second of a day (YYYY-MM-DD) in the chosen zone. */
-export function endOfDay(date: string): string {
-  const wanted = Date.parse(`${date}T23:59:59Z`);
+export const endOfDay = (date: string): string => new Date(inZone(`${date}T23:59:59Z`)).toISOString();
+
+/** The first millisecond of a day (YYYY-MM-DD) in the chosen zone. */
+export const startOfDay = (date: string): number => inZone(`${date}T00:00:00Z`);
+
+/** The moment at which clocks in the chosen zone show this time. */
+function inZone(shown: string): number {
+  const wanted = Date.parse(shown);
   // The offset of the zone is read at the guess, and again there: the clock may change on that day.
   const guess = wanted - offsetAt(wanted);
-  return new Date(wanted - offsetAt(guess)).toISOString();
+  return wanted - offsetAt(guess);
 }
 
-/** What the chosen zone is ahead of UTC at a time, in milliseconds. */
+/** The offset of the chosen zone from UTC at a time, in milliseconds. */
 function offsetAt(at: number): number {
   const parts = new Intl.DateTimeFormat("en-CA", { timeZone: zone(), hourCycle: "h23", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit" }).formatToParts(at);
   const of = (type: string) => Number(parts.find((part) => part.type === type)?.value);

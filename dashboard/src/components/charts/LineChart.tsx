@@ -43,6 +43,16 @@ export function LineChart({ label, times, series, format, axisFormat = format, t
   return <Plot label={label} height={height} data={data} options={options} onZoom={onZoom} />;
 }
 
+/** Height of a label with a gap below it, in pixels. */
+const LABEL = 18;
+
+/** Moves labels apart, down from the first and then up from the end of the plot, so that none overlap. */
+function separate(labels: { top: number }[], bottom: number) {
+  labels.sort((a, b) => a.top - b.top);
+  for (let i = 1; i < labels.length; i += 1) labels[i]!.top = Math.max(labels[i]!.top, labels[i - 1]!.top + LABEL);
+  for (let i = labels.length - 1, most = bottom; i >= 0; i -= 1, most -= LABEL) labels[i]!.top = Math.min(labels[i]!.top, most);
+}
+
 /** Names and values at the ends of the lines; labels that would meet are moved apart. */
 function endLabels(times: number[], series: LineSeries[], format: (value: number) => string, peakLabel: ((seconds: number) => string) | null): uPlot.Plugin {
   let made: HTMLElement[] = [];
@@ -68,7 +78,7 @@ function endLabels(times: number[], series: LineSeries[], format: (value: number
       const value = each.values[at];
       return value == null ? [] : [{ name: each.name, value, top: u.valToPos(value, "y") + offset }];
     });
-    ends.sort((a, b) => a.top - b.top).forEach((end, i, all) => (end.top = i ? Math.max(end.top, all[i - 1]!.top + 15) : end.top));
+    separate(ends, offset + u.bbox.height / devicePixelRatio);
     ends.forEach((end) => place(u, end.name, format(end.value), right, end.top));
     const first = series[0]?.values ?? [];
     const highest = first.reduce<number>((best, value, i) => ((value ?? -1) > (first[best] ?? -1) ? i : best), 0);

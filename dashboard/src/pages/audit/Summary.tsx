@@ -1,24 +1,24 @@
+import { shiftDay } from "@/components/charts/days";
 import { TickBars } from "@/components/charts/Sparkline";
 import { cx } from "@/components/cx";
 import { Skeleton } from "@/components/Skeleton";
-import { clock, count, day, duration, isoDay, NONE, percent, plural } from "@/format";
+import { clock, count, day, duration, endOfDay, isoDay, NONE, percent, plural, startOfDay } from "@/format";
 import type { Filters, SetFilters } from "./queries";
 import type { Stats } from "./types";
 
 const BARS = 96;
 type Bar = { start: number; value: number; bad: number };
 
-/** The buckets as bars without holes, until now: at least `range` seconds, or as many bars as there is room for. */
-export function barsOf(stats: Stats, now: number, range: number): { bars: Bar[]; seconds: number } {
+/** The buckets as at most 96 bars without holes, over the chosen range; times in seconds. */
+export function barsOf(stats: Stats, from: number, until: number): { bars: Bar[]; seconds: number } {
   const starts = stats.buckets.map((bucket) => Date.parse(bucket.start) / 1000);
   const size = stats.bucket_seconds;
   if (!starts.length || !size) return { bars: [], seconds: size };
-  const end = Math.max(...starts, Math.floor(now / 1000 / size) * size);
-  const span = end - Math.min(...starts) + size;
-  const seconds = size * Math.max(1, Math.ceil(span / size / BARS));
-  const number = Math.max(Math.min(BARS, Math.ceil(range / seconds)), Math.ceil(span / seconds));
-  const first = end + size - number * seconds;
-  const bars = Array.from({ length: number }, (_, i) => ({ start: first + i * seconds, value: 0, bad: 0 }));
+  // Figures of the newest calls only say nothing about the time before them.
+  const first = stats.truncated ? Math.min(...starts) : Math.min(Math.floor(from / size) * size, ...starts);
+  const end = Math.max(Math.ceil(until / size) * size, Math.max(...starts) + size);
+  const seconds = size * Math.max(1, Math.ceil((end - first) / size / BARS));
+  const bars = Array.from({ length: Math.ceil((end - first) / seconds) }, (_, i) => ({ start: first + i * seconds, value: 0, bad: 0 }));
   stats.buckets.forEach((bucket, i) => {
     const bar = bars[Math.floor((starts[i]! - first) / seconds)];
     if (!bar) return;
@@ -28,18 +28,20 @@ export function barsOf(stats: Stats, now: number, range: number): { bars: Bar[];
   return { bars, seconds };
 }
 
-/** Length of the chosen range in seconds. */
-function rangeOf({ days, start_date, end_date }: Filters): number {
-  if (!start_date || !end_date) return Number(days) * 86_400;
-  return (Date.parse(end_date) - Date.parse(start_date)) / 1000 + 86_400;
+/** Begin and end of the chosen range in seconds: whole days in the chosen zone, until now at most. */
+function rangeOf({ days, start_date, end_date }: Filters, now: number): [from: number, until: number] {
+  const last = end_date || isoDay(now);
+  const first = start_date || shiftDay(last, 1 - Number(days));
+  return [startOfDay(first) / 1000, Math.min(now, Date.parse(endOfDay(last))) / 1000];
 }
 
 /** Figures over the list and the histogram of calls; a bar leads to its day. */
 export function Summary({ stats, now, filters, setFilters }: { stats: Stats | null | undefined; now: number; filters: Filters; setFilters: SetFilters }) {
   if (!stats) return <div role="status" aria-label="Loading" className="flex h-[78px] items-end gap-6 border-b border-line px-6 pb-4"><Skeleton /><Skeleton /><Skeleton className="w-96" /></div>;
-  const { bars, seconds } = barsOf(stats, now, rangeOf(filters));
+  const { bars, seconds } = barsOf(stats, ...rangeOf(filters, now));
   const first = bars[0];
   const middle = [0, 0.25, 0.5, 0.75].map((share) => bars[Math.floor(share * bars.length)]).filter((bar) => bar !== undefined);
+  const last = filters.end_date && filters.end_date < isoDay(now) ? day(`${filters.end_date}T12:00:00Z`) : "now";
   const wide = seconds * bars.length > 2 * 86_400;
   const label = (bar: Bar) => (wide ? day(bar.start * 1000) : clock(bar.start * 1000));
   const openDay = (index: number) => {
@@ -66,14 +68,14 @@ export function Summary({ stats, now, filters, setFilters }: { stats: Stats | nu
       </dl>
       {first ? (
         <div>
-          <TickBars histogram height={36} bars={bars} onPick={wide ? openDay : undefined} label={`Calls over time: ${plural(stats.count, "call")}, ${plural(stats.errors, "error")}, from ${label(first)} until now`} />
+          <TickBars histogram height={36} bars={bars} onPick={wide ? openDay : undefined} label={`Calls over time: ${plural(stats.count, "call")}, ${plural(stats.errors, "error")}, from ${label(first)} until ${last}`} />
           <div aria-hidden className="num relative mt-1 h-4 text-micro text-ink-3">
             {middle.map((bar, i) => (
               <span key={bar.start} className={cx("absolute", i === 2 && "phone:hidden")} style={{ left: `${(bars.indexOf(bar) / bars.length) * 100}%` }}>
                 {label(bar)}
               </span>
             ))}
-            <span className="absolute right-0">{filters.end_date ? day(`${filters.end_date}T12:00:00Z`) : "now"}</span>
+            <span className="absolute right-0">{last}</span>
           </div>
         </div>
       ) : (

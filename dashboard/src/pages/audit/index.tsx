@@ -65,7 +65,7 @@ export default function AuditPage() {
           <Menu label="Export" items={[{ label: "CSV, without bodies", run: () => download(exportUrl(filters, "csv")) }, { label: "JSON lines, whole entries", run: () => download(exportUrl(filters, "jsonl")) }]}>
             <Button look="quiet" icon={Download} className="phone:hidden">Export</Button>
           </Menu>
-          <Button aria-pressed={follows} disabled={!canFollow(filters)} title={canFollow(filters) ? undefined : "The live tail needs newest first and a range that reaches today"} shortcut="L" onClick={() => setTailing(!tailing)}>
+          <Button aria-pressed={follows} data-state={live.state} disabled={!canFollow(filters)} title={canFollow(filters) ? undefined : "The live tail needs newest first and a range that reaches today"} shortcut="L" onClick={() => setTailing(!tailing)}>
             <span aria-hidden className={cx("size-[7px] rounded-full", live.state === "live" ? (live.waiting ? "bg-warn" : "bg-ok") : "bg-line-control")} />
             {follows ? (live.state === "failed" ? "Not live" : "Live tail") : "Live tail off"}
           </Button>
@@ -96,7 +96,7 @@ export default function AuditPage() {
             onEnd={log.loadMore}
             empty={
               filtered(filters) ? (
-                <NoMatch what="calls" onClear={() => setFilters(NO_CALL_FILTERS)}>Nothing in this range has all of these filters.</NoMatch>
+                <NoMatch what="calls" onClear={() => setFilters(NO_CALL_FILTERS)}>No call in this range matches all filters.</NoMatch>
               ) : (
                 <EmptyState icon={ScrollText} title="No calls in this range" actions={<Link to="/playground" className={buttonClass({ look: "primary" })}>Open the playground</Link>}>
                   Every call of the gateway appears here, the moment it ends. Make one in the playground, or choose a longer range.

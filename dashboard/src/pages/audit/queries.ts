@@ -1,5 +1,6 @@
 import { useFilters } from "@/app/filters";
 import { ADMIN, api, type Query } from "@/api/client";
+import { ApiError } from "@/api/errors";
 import { usePagedList, useResource } from "@/api/query";
 import { zone } from "@/format";
 import type { AuditLog, Entry } from "./types";
@@ -48,9 +49,13 @@ export function useAuditLog(filters: Filters) {
   );
 }
 
-/** One call with headers and bodies. `id` may also be a request id. */
+/** One call with headers and bodies. `id` may also be a request id. An entry is written a moment after the answer: 404 is tried again. */
 export function useEntry(id: string) {
-  return useResource(["audit-entry", id], (signal) => api.GET("/admin/api/v1/audit/log/{id}", { params: { path: { id } }, signal }), { staleTime: Infinity });
+  return useResource(["audit-entry", id], (signal) => api.GET("/admin/api/v1/audit/log/{id}", { params: { path: { id } }, signal }), {
+    staleTime: Infinity,
+    retry: (count, error) => count < 2 && (!(error instanceof ApiError) || error.status === 404 || error.status >= 500),
+    retryDelay: 1000,
+  });
 }
 
 /** The calls of the same conversation, oldest first. */
