@@ -22,8 +22,8 @@ function Kind({ event }: { event: ConsoleEvent }) {
 
 const arrow = <ArrowRight aria-label="to" className="size-3 flex-none text-ink-3" />;
 
-/** What happened, in one line. */
-function What({ event }: { event: ConsoleEvent }) {
+/** One line that describes the event. */
+function Description({ event }: { event: ConsoleEvent }) {
   const line = "inline-flex max-w-full min-w-0 items-center gap-1.5 align-middle";
   if (isRequest(event)) {
     const target = event.provider_name ? `${event.provider_name}/${event.model ?? ""}` : null;
@@ -47,7 +47,7 @@ function What({ event }: { event: ConsoleEvent }) {
 export const COLUMNS: Column<ConsoleEvent>[] = [
   { key: "time", title: "Time", className: "num w-[112px] text-ink-2", phone: "sub", cell: (event) => <time dateTime={event.at}>{preciseTime(event.at)}</time> },
   { key: "event", title: "Event", className: "w-[100px]", phone: "sub", cell: (event) => <Kind event={event} /> },
-  { key: "what", title: "What", phone: "title", className: "w-full max-w-0", cell: (event) => <What event={event} /> },
+  { key: "what", title: "Details", phone: "title", className: "w-full max-w-0", cell: (event) => <Description event={event} /> },
   { key: "path", title: "Path", className: "narrow:hidden", cell: (event) => <span className="block max-w-48 truncate text-ink-2">{isRequest(event) ? event.user_path : ""}</span> },
   { key: "tokens", title: "Tokens", align: "right", className: "narrow:hidden", cell: (event) => (isRequest(event) && event.status < 400 ? `${count(event.input_tokens)} / ${count(event.output_tokens)}` : "") },
   { key: "cost", title: "Cost", align: "right", phone: "end", cell: (event) => (isRequest(event) ? (event.status < 400 ? callCost(event.total_cost) : <span className="text-ink-2 phone:hidden">{NONE}</span>) : "") },

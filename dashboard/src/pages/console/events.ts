@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { ADMIN, api } from "@/api/client";
 import { useResource } from "@/api/query";
 import { useStream, type StreamState } from "@/api/sse";
@@ -10,6 +10,7 @@ export type ConsoleEvent = RequestEvent | (Common & { [field: string]: unknown }
 
 export const KINDS = ["request", "fallback", "breaker", "budget", "config"] as const;
 const KEPT = 500;
+const EMPTY = { shown: [] as ConsoleEvent[], waiting: [] as ConsoleEvent[], dropped: 0, before: 0, seconds: new Map<number, Second>() };
 
 export const isRequest = (event: ConsoleEvent): event is RequestEvent => event.event === "request";
 
@@ -20,15 +21,32 @@ export function textOfEvent(event: ConsoleEvent): string {
   return Object.values(rest).filter((value) => typeof value === "string" || typeof value === "number").join(" ");
 }
 
-export type Console = { events: ConsoleEvent[]; waiting: number; dropped: number; state: StreamState; loading: boolean; error: unknown; retry: () => void; take: () => void; clear: () => void };
+/** Requests of one second, and those of them that failed. */
+export type Second = { value: number; bad: number };
+
+/** Adds the requests among events to the counts by second; seconds before the last two minutes are left out. */
+export function countSeconds(counts: ReadonlyMap<number, Second>, events: readonly ConsoleEvent[]): Map<number, Second> {
+  const next = new Map(counts);
+  for (const event of events) {
+    if (!isRequest(event)) continue;
+    const second = Math.floor(Date.parse(event.at) / 1000);
+    const { value, bad } = next.get(second) ?? { value: 0, bad: 0 };
+    next.set(second, { value: value + 1, bad: bad + (event.status >= 400 ? 1 : 0) });
+  }
+  const newest = Math.max(...next.keys());
+  for (const second of next.keys()) if (second < newest - 120) next.delete(second);
+  return next;
+}
+
+export type Console = { minute: { seconds: ReadonlyMap<number, Second>; since: number }; events: ConsoleEvent[]; waiting: number; dropped: number; state: StreamState; loading: boolean; error: unknown; retry: () => void; take: () => void; clear: () => void };
 
 /** The kept events and those that come, newest first. While `paused`, new ones are counted and kept apart. */
 export function useConsole(kind: string, paused: boolean): Console {
   const selected = KINDS.find((each) => each === kind);
   const recent = useResource(["console", selected ?? ""], (signal) => api.GET("/admin/api/v1/console/recent", { params: { query: { limit: 500, ...(selected && { event: selected }) } }, signal }), { staleTime: 0 });
-  const [lists, setLists] = useState({ key: "", shown: [] as ConsoleEvent[], waiting: [] as ConsoleEvent[], dropped: 0, before: 0 });
+  const [lists, setLists] = useState({ key: "", ...EMPTY });
   const key = `${selected ?? ""}-${recent.dataUpdatedAt}`;
-  const current = lists.key === key ? lists : { key, shown: [], waiting: [], dropped: 0, before: 0 };
+  const current = lists.key === key ? lists : { key, ...EMPTY };
   const batch = useRef<ConsoleEvent[]>([]);
   const timer = useRef(0);
   const path = recent.data && !recent.isFetching ? `${ADMIN}/console/stream?last_event_id=${recent.data.last_id}${selected ? `&event=${selected}` : ""}` : null;
@@ -41,17 +59,30 @@ export function useConsole(kind: string, paused: boolean): Console {
       const fresh = batch.current;
       batch.current = [];
       setLists((before) => {
-        const base = before.key === key ? before : { key, shown: [], waiting: [], dropped: 0, before: 0 };
-        return paused ? { ...base, waiting: [...fresh, ...base.waiting].slice(0, KEPT) } : { ...base, shown: [...fresh, ...base.shown].slice(0, KEPT) };
+        const base = before.key === key ? before : { key, ...EMPTY };
+        const seconds = countSeconds(base.seconds, fresh);
+        return paused ? { ...base, seconds, waiting: [...fresh, ...base.waiting].slice(0, KEPT) } : { ...base, seconds, shown: [...fresh, ...base.shown].slice(0, KEPT) };
       });
     }, 100);
   });
   useEffect(() => () => window.clearTimeout(timer.current), []);
   const take = () => setLists({ ...current, shown: [...current.waiting, ...current.shown].slice(0, KEPT), waiting: [] });
   if (!paused && current.waiting.length) take();
-  const old = ((recent.data?.events ?? []) as unknown as ConsoleEvent[]).filter((event) => event.id > current.before);
+  const read = recent.data?.events as unknown as ConsoleEvent[] | undefined;
+  const old = (read ?? []).filter((event) => event.id > current.before);
+  // Counted apart from the rows: those are at most 500, and some wait while the list is paused.
+  const minute = useMemo(() => {
+    const seconds = new Map(current.seconds);
+    for (const [second, { value, bad }] of countSeconds(new Map(), read ?? [])) {
+      const more = seconds.get(second) ?? { value: 0, bad: 0 };
+      seconds.set(second, { value: value + more.value, bad: bad + more.bad });
+    }
+    const oldest = read?.length && (recent.data?.last_id ?? 0) > KEPT ? Math.min(...read.map((event) => Date.parse(event.at))) / 1000 : 0;
+    return { seconds, since: current.dropped ? Math.max(0, ...seconds.keys()) : Math.floor(oldest) };
+  }, [current.seconds, current.dropped, read, recent.data?.last_id]);
   const events = [...current.shown, ...[...old].reverse()].slice(0, KEPT);
   return {
+    minute,
     events,
     waiting: current.waiting.length,
     dropped: current.dropped,

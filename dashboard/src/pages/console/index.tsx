@@ -1,24 +1,24 @@
 import { useNavigate } from "@tanstack/react-router";
 import { Activity, ArrowUp, CirclePause, CirclePlay, Eraser } from "lucide-react";
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useMemo, useState } from "react";
 import { useFilters } from "@/app/filters";
 import { FilterBar, Page } from "@/app/Page";
 import { useShortcut } from "@/app/shortcuts";
 import { Button, Kbd } from "@/components/Button";
-import { TickBars } from "@/components/charts/Sparkline";
 import { cx } from "@/components/cx";
 import { EmptyState, NoMatch } from "@/components/EmptyState";
 import { SearchInput } from "@/components/Input";
 import { Segmented } from "@/components/Segmented";
 import { Live } from "@/components/Status";
 import { Table, TableFoot } from "@/components/Table";
-import { count, plural, zoneLabel } from "@/format";
+import { plural, zoneLabel } from "@/format";
 import { COLUMNS } from "./columns";
+import { Minute } from "./Minute";
 import { isRequest, KINDS, textOfEvent, useConsole, type ConsoleEvent } from "./events";
 
 const OPTIONS = [{ value: "", label: "All" }, { value: "request", label: "Requests" }, { value: "fallback", label: "Fallbacks" }, { value: "breaker", label: "Breakers" }, { value: "budget", label: "Budgets" }, { value: "config", label: "Changes" }] as const;
 
-/** What happens in this gateway process right now; works without the audit log. */
+/** Live events of this gateway process; works without the audit log. */
 export default function ConsolePage() {
   const navigate = useNavigate();
   const [filters, setFilters] = useFilters({ event: "", search: "" }, { event: ["", ...KINDS] });
@@ -54,7 +54,7 @@ export default function ConsolePage() {
         <SearchInput label="Model, path, provider, request id" value={filters.search} onChange={search} />
         <Segmented size="sm" label="Kind of event" value={filters.event as (typeof OPTIONS)[number]["value"]} options={OPTIONS} onChange={(event) => setFilters({ event })} />
       </FilterBar>
-      <Minute events={console_.events} />
+      {(filters.event === "" || filters.event === "request") && <Minute {...console_.minute} />}
       <div role="status" className={cx("sticky top-[52px] z-5", console_.waiting + console_.dropped > 0 && "border-b border-accent-line bg-accent-soft")}>
         {console_.waiting > 0 && (
           <button type="button" onClick={() => (console_.take(), window.scrollTo({ top: 0 }))} className="flex min-h-8 w-full items-center justify-center gap-2 text-small phone:min-h-10">
@@ -80,7 +80,7 @@ export default function ConsolePage() {
             filters.search || filters.event ? (
               <NoMatch what="events" onClear={() => setFilters({ event: null, search: null })}>The console keeps the last 500 events; none of them matches yet.</NoMatch>
             ) : (
-              <EmptyState icon={Activity} title="Nothing has happened yet">Requests, fallbacks, circuit breakers, budgets and changes appear here as they happen. Leave this page open and make a call.</EmptyState>
+              <EmptyState icon={Activity} title="No events yet">Requests, fallbacks, circuit breakers, budgets and changes appear here as they happen. Leave this page open and make a call.</EmptyState>
             )
           }
         />
@@ -92,36 +92,5 @@ export default function ConsolePage() {
         </TableFoot>
       )}
     </Page>
-  );
-}
-
-/** Requests in each of the last 60 seconds. */
-function Minute({ events }: { events: ConsoleEvent[] }) {
-  const [now, setNow] = useState(() => Math.floor(Date.now() / 1000));
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Math.floor(Date.now() / 1000)), 1000);
-    return () => clearInterval(timer);
-  }, []);
-  const bars = Array.from({ length: 60 }, () => ({ value: 0, bad: 0 }));
-  for (const event of events) {
-    if (!isRequest(event)) continue;
-    const bar = bars[59 - (now - Math.floor(Date.parse(event.at) / 1000))];
-    if (!bar) continue;
-    bar.value += 1;
-    if (event.status >= 400) bar.bad += 1;
-  }
-  const calls = bars.reduce((sum, bar) => sum + bar.value, 0);
-  const errors = bars.reduce((sum, bar) => sum + bar.bad, 0);
-  return (
-    <section aria-label="Last minute" className="grid grid-cols-[auto_minmax(0,1fr)] items-end gap-6 border-b border-line px-6 py-2.5 phone:px-4">
-      <dl className="num flex gap-6">
-        <div><dt className="text-small text-ink-3">Last minute</dt><dd className="text-lead font-medium">{plural(calls, "request")}</dd></div>
-        <div><dt className="text-small text-ink-3">Errors</dt><dd className={cx("text-lead font-medium", errors > 0 && "text-bad")}>{count(errors)}</dd></div>
-      </dl>
-      <div>
-        <TickBars height={28} bars={bars} label={`Requests in each of the last 60 seconds: ${calls} in all, ${errors} with errors`} />
-        <div aria-hidden className="num mt-1 flex justify-between border-t border-line pt-0.5 text-micro text-ink-3"><span>60 s ago</span><span>now</span></div>
-      </div>
-    </section>
   );
 }

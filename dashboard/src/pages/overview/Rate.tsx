@@ -29,10 +29,12 @@ export function useRate(enabled: boolean): LiveRate {
     const timer = setInterval(() => setNow(Math.floor(Date.now() / 1000)), 1000);
     return () => clearInterval(timer);
   }, []);
-  const bySecond = new Map(ticks.map((tick) => [tick.second, tick]));
+  const shown = ticks.filter((tick) => tick.second > now - SECONDS);
+  const bySecond = new Map(shown.map((tick) => [tick.second, tick]));
   const bars = Array.from({ length: SECONDS }, (_, i) => bySecond.get(now - SECONDS + 1 + i)).map((tick) => ({ value: tick?.calls ?? 0, bad: tick?.errors ?? 0 }));
-  const calls = bars.reduce((sum, bar) => sum + bar.value, 0);
-  const overhead = ticks.reduce((sum, tick) => sum + tick.overhead, 0);
+  // A call of the second that has just begun counts, too, so that the mean is over the same calls.
+  const calls = shown.reduce((sum, tick) => sum + tick.calls, 0);
+  const overhead = shown.reduce((sum, tick) => sum + tick.overhead, 0);
   return { state, bars, perSecond: calls / SECONDS, overheadMs: calls ? overhead / calls / 1000 : null };
 }
 
@@ -44,7 +46,7 @@ export function RatePanel({ rate, inFlight }: { rate: LiveRate; inFlight?: numbe
         <div>
           <div className="num text-display font-strong tracking-[-0.02em]">{rate.perSecond < 100 ? rate.perSecond.toFixed(1) : count(rate.perSecond)}</div>
           {inFlight != null && <div className="num text-small whitespace-nowrap text-ink-3">{count(inFlight)} in flight</div>}
-          <div className="num text-small whitespace-nowrap text-ink-3">{rate.overheadMs === null ? "no calls yet" : `overhead ${duration(rate.overheadMs)}`}</div>
+          <div className="num text-small whitespace-nowrap text-ink-3">{rate.overheadMs === null ? "no calls" : `overhead ${duration(rate.overheadMs)}`}</div>
         </div>
         <TickBars bars={rate.bars} label={`Requests in each of the last 60 seconds, ${rate.perSecond.toFixed(1)} per second on average`} />
       </div>
