@@ -48,7 +48,7 @@ function useEntries(text: string): Entry[] {
   const actions: Entry[] = ([
     ...(session.can("admin:auth-keys:write") ? [{ group: "Do", icon: Plus, text: "Create a key", key: "C", to: "/keys", search: { create: "1" } }] : []),
     { group: "Do", icon: SunMoon, text: "Switch between light and dark", key: "T", run: toggleTheme },
-    ...(session.can("admin:providers:write") ? [{ group: "Do", icon: Plus, text: "Add a provider", to: "/providers", search: { add: "1" } }] : []),
+    ...(session.can("admin:providers:write") ? [{ group: "Do", icon: Plus, text: "Add a provider", to: "/providers", search: { add: "provider" } }] : []),
     { group: "Do", icon: Keyboard, text: "Show keyboard shortcuts", key: "?", run: () => openOverlay("shortcuts") },
     { group: "Do", icon: Globe, text: "Choose the time zone", end: zone, run: () => openOverlay("zone") },
     { group: "Do", icon: LogOut, text: "Sign out", run: () => void signOut().catch(forgetSession) },
@@ -138,7 +138,7 @@ export default function Palette() {
             </div>
           </Fragment>
         ))}
-        {!entries.length && <p className="px-4 py-6 text-center text-ink-2">Nothing is called that.</p>}
+        {!entries.length && <p className="px-4 py-6 text-center text-ink-2">No results.</p>}
       </div>
       <footer className="flex gap-4 border-t border-line px-4 py-2 text-small whitespace-nowrap text-ink-3 phone:hidden">
         <span className="inline-flex items-center gap-1.5"><Kbd>↑</Kbd><Kbd>↓</Kbd> move</span>

@@ -1,5 +1,5 @@
 import { Link, useLocation } from "@tanstack/react-router";
-import { Keyboard, KeyRound, LayoutDashboard, LogOut, Menu as MenuIcon, MessagesSquare, ScrollText, Search, SunMoon, Globe } from "lucide-react";
+import { Gauge, Keyboard, KeyRound, LayoutDashboard, LogOut, Menu as MenuIcon, MessagesSquare, ScrollText, Search, SunMoon, Globe } from "lucide-react";
 import { useState } from "react";
 import { IconButton, Kbd } from "@/components/Button";
 import { cx } from "@/components/cx";
@@ -109,6 +109,7 @@ export function Sidebar() {
 
 const PLACES = [
   { path: "/", label: "Overview", icon: LayoutDashboard },
+  { path: "/my-usage", label: "My usage", icon: Gauge },
   { path: "/audit", label: "Audit", icon: ScrollText },
   { path: "/playground", label: "Play", icon: MessagesSquare },
   { path: "/keys", label: "Keys", icon: KeyRound },

@@ -13,6 +13,7 @@ import { FigureStrip } from "@/components/FigureStrip";
 import { Bar, LimitBar } from "@/components/LimitBar";
 import { usePhone } from "@/components/media";
 import { KeyValues, Panel } from "@/components/Panel";
+import { PhoneUnit } from "@/components/PhoneUnit";
 import { RevealKey } from "@/components/RevealKey";
 import { RotateDialog } from "@/components/RotateDialog";
 import { Segmented } from "@/components/Segmented";
@@ -51,12 +52,12 @@ const COLUMNS: Column<Own["by_model"][number]>[] = [
         <span className="text-ink-3">refused before a model was chosen</span>
       ),
   },
-  { key: "requests", title: "Requests", align: "right", phone: "sub", cell: (row) => count(row.requests) },
-  { key: "tokens", title: "Tokens", align: "right", phone: "subEnd", cell: (row) => compact(row.total_tokens) },
+  { key: "requests", title: "Requests", align: "right", phone: "sub", cell: (row) => <>{count(row.requests)}<PhoneUnit>requests</PhoneUnit></> },
+  { key: "tokens", title: "Tokens", align: "right", phone: "subEnd", cell: (row) => <>{compact(row.total_tokens)}<PhoneUnit>tokens</PhoneUnit></> },
   { key: "cost", title: "Cost", align: "right", phone: "end", cell: (row) => (row.total_tokens ? money(row.total_cost) : NONE) },
 ];
 
-/** What an ordinary key may see of itself: usage, limits, budgets; and a new value for it. */
+/** Usage, limits and budgets of the caller's own key, and its rotation. */
 export default function MyUsagePage() {
   const [filters, setFilters] = useFilters({ days: "30", figure: "requests" }, { days: DAYS.map((each) => each.value), figure: Object.keys(FORMATS) });
   const query = { days: Number(filters.days), timezone: zone(), cache_mode: "all" as const };
@@ -202,7 +203,7 @@ function Content({ own, days, figure, onFigure }: { own: Own; days: number; figu
           empty={<EmptyState small title="No calls in this range" />}
         />
       </Panel>
-      <Panel title="Budgets" sub="that your calls count on">
+      <Panel title="Budgets" sub="that apply to your calls">
         <ul className="px-4 pb-3">
           {own.budgets.map((budget) => (
             <li key={`${budget.user_path} ${budget.period_label}`} className="border-line py-2 not-first:border-t">
@@ -225,11 +226,11 @@ function Content({ own, days, figure, onFigure }: { own: Own; days: number; figu
                   </p>
                 </>
               ) : (
-                <p className="text-small text-ink-3">{budget.fits ? "Has room. Its figures belong to the path above yours." : "Used up."}</p>
+                <p className="text-small text-ink-3">{budget.fits ? "Not used up. The path above yours keeps its figures." : "Used up."}</p>
               )}
             </li>
           ))}
-          {!own.budgets.length && <li className="py-2 text-ink-3">No budget holds for your path.</li>}
+          {!own.budgets.length && <li className="py-2 text-ink-3">No budget applies to your path.</li>}
         </ul>
       </Panel>
     </div>

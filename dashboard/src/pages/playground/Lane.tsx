@@ -74,7 +74,7 @@ function LaneFigures({ answer, model, choices }: { answer: Answer; model: string
   const figures = [
     { label: "In", value: answer.usage ? count(answer.usage.prompt_tokens) : NONE },
     { label: "Out", value: out },
-    { label: "Cost", value: cost.known ? callCost(cost.value, cost) : NONE, title: cost.estimated ? "Estimated from the tokens and the model's price; the audit log has the booked cost." : undefined },
+    { label: "Cost", value: cost.known ? callCost(cost.value, cost) : NONE, title: cost.estimated ? "Estimated from the tokens and the model's price; the audit log has the booked cost." : cost.known || running ? undefined : "A stream brings no cost, and your key may not read prices (scope admin:models:read)." },
     { label: "First byte", value: duration(answer.firstMs) },
     { label: running ? "So far" : "Total", value: duration(answer.totalMs) },
   ];

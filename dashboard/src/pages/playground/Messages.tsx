@@ -42,7 +42,7 @@ function ToolResults({ calls, onSend }: { calls: ToolCall[]; onSend: (turns: Tur
     >
       {calls.map((call) => (
         <Tool key={call.id} call={call}>
-          <Input aria-label={`Result of ${call.name}`} placeholder="What the tool answers, e.g. JSON" className="mt-2" value={texts[call.id] ?? ""} onChange={(event) => setTexts({ ...texts, [call.id]: event.target.value })} />
+          <Input aria-label={`Result of ${call.name}`} placeholder="Result of the tool, e.g. JSON" className="mt-2" value={texts[call.id] ?? ""} onChange={(event) => setTexts({ ...texts, [call.id]: event.target.value })} />
         </Tool>
       ))}
       <Button type="submit" size="sm" disabled={calls.some((call) => !texts[call.id])}>

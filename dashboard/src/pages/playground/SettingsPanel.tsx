@@ -13,7 +13,7 @@ const FORMATS: { value: Format; label: string }[] = [{ value: "text", label: "Te
 
 type SettingsProps = { settings: Settings; onChange: (change: Partial<Settings>) => void; onTool: (name: string | null) => void };
 
-/** What both lanes send beside the messages. */
+/** The request parameters that both lanes send beside the messages. */
 export function SettingsPanel({ settings, onChange, onTool }: SettingsProps) {
   const { caller } = useSession();
   const who = caller.email ?? caller.name ?? "your session";

@@ -52,7 +52,7 @@ export function CodePanel({ lanes, settings, draft }: { lanes: LaneChoice[]; set
   );
 }
 
-/** What was sent and what came, as it was on the wire. */
+/** The raw request body and the received chunks. */
 export function RawPanel({ lanes }: { lanes: LaneChoice[] }) {
   const [picked, setPicked] = useState(0);
   const at = Math.min(picked, lanes.length - 1);
@@ -69,7 +69,7 @@ export function RawPanel({ lanes }: { lanes: LaneChoice[] }) {
           {answer.received.length === 1 ? <JsonView value={answer.received[0]} /> : <CodeBlock wrap language="json" className="max-h-[60vh]" code={events || "Nothing yet."} />}
         </>
       ) : (
-        <EmptyState small title="No call yet">The bodies of the last call stand here, as they were on the wire.</EmptyState>
+        <EmptyState small title="No call yet">Shows the raw request and answer of the last call.</EmptyState>
       )}
     </div>
   );

@@ -43,7 +43,7 @@ export function ToolDialog({ tool, taken, onSave, onDelete, onClose }: ToolDialo
         <Field label="Name" error={nameError}>
           <Input mono autoFocus placeholder="get_weather" value={draft.name} onChange={(event) => set({ name: event.target.value })} />
         </Field>
-        <Field label="Description" aside="optional" hint="The model decides by it when to call the tool.">
+        <Field label="Description" aside="optional" hint="Tells the model when to call the tool.">
           <Input value={draft.description} onChange={(event) => set({ description: event.target.value })} />
         </Field>
         <Field label="Parameters (JSON Schema)" error={schemaError}>

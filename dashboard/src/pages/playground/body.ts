@@ -48,7 +48,7 @@ export function buildHeaders({ skipCache, userPath }: Settings): Record<string, 
   return { ...(skipCache && { "Cache-Control": "no-cache" }), ...(userPath.trim() && { "X-Gateway-User-Path": userPath.trim() }) };
 }
 
-/** What keeps the settings from being sent, or null. */
+/** The first validation error of the settings, or null. */
 export function problemOf(settings: Settings): string | null {
   if (settings.more.trim() && !parseObject(settings.more)) return "More parameters: not a JSON object.";
   if (settings.format === "json_schema" && !parseObject(settings.schema)) return "Schema: not a JSON object.";

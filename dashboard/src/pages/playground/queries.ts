@@ -5,7 +5,7 @@ import { useSession } from "@/app/session";
 import type { Answer, Usage } from "./types";
 
 type Pricing = NonNullable<Schema<"ModelEntry">["model"]["metadata"]["pricing"]>;
-export type Choice = { id: string; group: "Aliases, combos and pools" | "Models"; type: string | null; context: number | null; pricing: Pricing | null };
+export type Choice = { id: string; group: "Aliases, combos and pools" | "Models"; type: string | null; context: number | null; pricing: Pricing | null; /** Prices were read: a model without one is unpriced. */ priced: boolean };
 
 /** All that `model` may name: aliases, combos and pools first, then the models that can chat. */
 export function useChoices() {
@@ -21,27 +21,32 @@ export function useChoices() {
       const modes = entry?.model.metadata.modes ?? [];
       if (modes.length && !modes.some((mode) => mode === "chat")) return [];
       const named = owned_by === "gatehouse" && !entry;
-      return [{ id, group: named ? "Aliases, combos and pools" : "Models", type: entry?.provider_type ?? (named ? null : owned_by), context: entry?.model.metadata.context_window ?? null, pricing: entry?.model.metadata.pricing ?? null }];
+      return [{ id, group: named ? "Aliases, combos and pools" : "Models", type: entry?.provider_type ?? (named ? null : owned_by), context: entry?.model.metadata.context_window ?? null, pricing: entry?.model.metadata.pricing ?? null, priced: entry !== undefined }];
     });
     return all.toSorted((a, b) => a.group.localeCompare(b.group) || a.id.localeCompare(b.id));
   }, [listed, entries]);
   return { choices, error: names.error, isPending: names.isPending || (inventory.isPending && inventory.fetchStatus !== "idle"), refetch: () => void names.refetch() };
 }
 
-/** Price of tokens in dollars; null without a price. */
-export function priceOf(pricing: Pricing | null | undefined, usage: Pick<Usage, "prompt_tokens" | "completion_tokens">): number | null {
+/** Price of tokens in dollars, cached input tokens apart; null without a price. */
+export function priceOf(pricing: Pricing | null | undefined, usage: Omit<Usage, "total_tokens">): number | null {
   if (pricing?.input_per_mtok == null || pricing.output_per_mtok == null) return null;
-  return (usage.prompt_tokens * pricing.input_per_mtok + usage.completion_tokens * pricing.output_per_mtok) / 1e6;
+  const cached = Math.min(usage.prompt_tokens_details?.cached_tokens ?? 0, usage.prompt_tokens);
+  const input = (usage.prompt_tokens - cached) * pricing.input_per_mtok + cached * (pricing.cached_input_per_mtok ?? pricing.input_per_mtok);
+  return (input + usage.completion_tokens * pricing.output_per_mtok) / 1e6;
 }
 
 export type Cost = { value: number | null; estimated: boolean; known: boolean };
 
-/** Cost of an answer: as the gateway says it, or for streams estimated from the price of the model that served. */
+/**
+ * Cost of an answer: the booked one from its header, or for streams, whose headers come first, estimated from the price of
+ * the model that served. Not known before the usage has come, and without the scope that reads prices.
+ */
 export function costOf(answer: Answer, choices: Choice[]): Cost {
-  const said = answer.headers["x-gateway-cost-usd"];
-  if (said !== undefined) return { value: Number(said), estimated: false, known: true };
+  const booked = answer.headers["x-gateway-cost-usd"];
+  if (booked !== undefined) return { value: Number(booked), estimated: false, known: true };
   if (answer.headers["x-gateway-cache"]?.startsWith("hit")) return { value: 0, estimated: false, known: true };
   const served = choices.find((choice) => choice.id === answer.headers["x-gateway-model"]);
-  if (!answer.usage || !served) return { value: null, estimated: false, known: false };
+  if (!answer.usage || !served?.priced) return { value: null, estimated: false, known: false };
   return { value: priceOf(served.pricing, answer.usage), estimated: true, known: true };
 }

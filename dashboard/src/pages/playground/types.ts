@@ -6,7 +6,7 @@ export type ToolCall = { id: string; name: string; arguments: string };
 /** A function that the models may call, as in the request. */
 export type Tool = { name: string; description: string; parameters: string };
 
-export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number };
+export type Usage = { prompt_tokens: number; completion_tokens: number; total_tokens: number; prompt_tokens_details?: { cached_tokens?: number | null } | null };
 
 /** One answer of a model, complete or on its way. */
 export type Answer = {

@@ -1,5 +1,6 @@
 import { Link } from "@tanstack/react-router";
 import { Bar } from "@/components/LimitBar";
+import { PhoneUnit } from "@/components/PhoneUnit";
 import { httpKind, Status, Tag } from "@/components/Status";
 import type { Column } from "@/components/Table";
 import type { Schema } from "@/api/client";
@@ -30,14 +31,14 @@ export function groupColumns(by: Group, total: number, search: Record<string, st
         const value = valueOf(row, by);
         return value ? (
           <Link to="/usage" search={{ ...search, by: "calls", [filter]: value }} className="block truncate font-medium hover:underline" title={value}>
-            {row.auth_key_name ?? nameOf(value)}
+            {nameOf(value)}
           </Link>
         ) : (
           <span className="text-ink-3">{none}</span>
         );
       },
     },
-    { key: "requests", title: "Requests", align: "right", phone: "sub", cell: (row) => count(row.requests) },
+    { key: "requests", title: "Requests", align: "right", phone: "sub", cell: (row) => <>{count(row.requests)}<PhoneUnit>requests</PhoneUnit></> },
     { key: "input", title: "Input tokens", align: "right", cell: (row) => compact(row.input_tokens) },
     { key: "output", title: "Output tokens", align: "right", cell: (row) => compact(row.output_tokens) },
     {
@@ -108,7 +109,7 @@ export const CALL_COLUMNS: Column<Call>[] = [
 export const UNPRICED_COLUMNS: Column<Schema<"UnpricedView">>[] = [
   { key: "model", title: "Model", phone: "title", cell: (row) => <b className="font-medium">{row.model}</b> },
   { key: "provider", title: "Provider", phone: "sub", cell: (row) => row.provider_name },
-  { key: "requests", title: "Requests", align: "right", phone: "end", cell: (row) => count(row.requests) },
+  { key: "requests", title: "Requests", align: "right", phone: "end", cell: (row) => <>{count(row.requests)}<PhoneUnit>requests</PhoneUnit></> },
   { key: "input", title: "Input tokens", align: "right", cell: (row) => compact(row.input_tokens) },
   { key: "output", title: "Output tokens", align: "right", cell: (row) => compact(row.output_tokens) },
   { key: "seen", title: "Last seen", align: "right", phone: "subEnd", cell: (row) => <span className="text-ink-2">{ago(row.last_seen)}</span> },
