@@ -7,7 +7,7 @@ import type { QueryKey } from "@tanstack/react-query";
 type Answer<T> = { data?: T; error?: unknown; response: Response };
 type Headers = Record<string, string>;
 
-/** How a named document of the admin API is read and written. `Body` is what can be changed of `View`. */
+/** Reads and writes a named document of the admin API. `Body` has the writable fields of `View`. */
 export type DocumentKind<View, Body> = {
   /** First part of the query key; the list has the same one. */
   key: string;

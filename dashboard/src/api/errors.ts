@@ -17,7 +17,7 @@ export class ApiError extends Error {
     this.requestId = requestId;
   }
 
-  /** Somebody else wrote the object since it was read. */
+  /** The object was changed since it was read. */
   get conflict() {
     return this.status === 412 || this.status === 409;
   }

@@ -58,7 +58,7 @@ export function useSave<Input, T = unknown>(options: SaveOptions<Input, T>) {
       if (error instanceof ApiError && error.status === 412) {
         setConflict(input);
         const compare = options.onCompare;
-        toast({ kind: "bad", title: `Not saved: somebody else changed ${options.what ?? "this"}`, detail: "412 · your edits are kept here.", action: compare && { label: "Compare", run: () => compare(input) } });
+        toast({ kind: "bad", title: `Not saved: ${options.what ?? "this"} was changed after you opened it`, detail: "412 · your edits are kept here.", action: compare && { label: "Compare", run: () => compare(input) } });
         return;
       }
       if (error instanceof ApiError && options.onError?.(error, input)) return;

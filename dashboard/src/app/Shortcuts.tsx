@@ -3,7 +3,7 @@ import { Dialog } from "@/components/Dialog";
 import { closeOverlay } from "./overlays";
 
 const GROUPS: { title: string; keys: [string[], string][] }[] = [
-  { title: "Everywhere", keys: [[["⌘", "K"], "Search pages, keys and actions"], [["T"], "Switch between light and dark"], [["Z"], "Choose the time zone"], [["?"], "Show these keys"], [["Esc"], "Close what is open"]] },
+  { title: "Everywhere", keys: [[["⌘", "K"], "Search pages, keys and actions"], [["T"], "Switch between light and dark"], [["Z"], "Choose the time zone"], [["?"], "Show these keys"], [["Esc"], "Close the dialog or panel"]] },
   { title: "Lists", keys: [[["/"], "Search in the list"], [["J"], "Next row"], [["K"], "Row before"], [["↵"], "Open the row"], [["C"], "Create"], [["L"], "Follow live"]] },
   { title: "Forms", keys: [[["⌘", "↵"], "Save"], [["Esc"], "Close without saving"]] },
 ];

@@ -36,7 +36,7 @@ export default function ZoneChooser() {
         ))}
       </fieldset>
       {found.length > MOST && <p className="mt-2 text-small text-ink-3">{found.length - MOST} more; type to find them.</p>}
-      {found.length === 0 && <p className="py-4 text-center text-ink-2">No zone is called that.</p>}
+      {found.length === 0 && <p className="py-4 text-center text-ink-2">No time zone matches.</p>}
     </Dialog>
   );
 }

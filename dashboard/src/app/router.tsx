@@ -22,7 +22,7 @@ const stringifySearch = (search: Record<string, unknown>): string => {
 function NotFound() {
   return (
     <Page title="Not found">
-      <EmptyState icon={Compass} title="There is no page here" actions={<Link to="/" className={buttonClass({})}>Go to the overview</Link>}>
+      <EmptyState icon={Compass} title="Page not found" actions={<Link to="/" className={buttonClass({})}>Go to the overview</Link>}>
         The address may be from another version, or the page may need a scope or an edition that you do not have.
       </EmptyState>
     </Page>

@@ -3,7 +3,7 @@ import { createContext, useContext, type ReactNode } from "react";
 import { ADMIN, api, request, unwrap, type Schema } from "@/api/client";
 import { queryClient } from "@/api/query";
 
-/** Who is signed in. */
+/** The signed-in user or key. */
 export type Caller = { name: string | null; email: string | null; roles: string[]; scopes: string[]; userPath: string; tenant: string | null };
 
 type Config = Schema<"DashboardConfig">;
@@ -11,7 +11,7 @@ export type Session = { config: Config; caller: Caller };
 
 const callerOf = (me: Schema<"Me">): Caller => ({ name: me.user?.name ?? me.principal.name ?? null, email: me.user?.email ?? null, roles: me.roles, scopes: me.scopes, userPath: me.user_path, tenant: me.tenant_id ?? null });
 
-/** How users sign in here; part of the configuration that is answered to everybody. */
+/** The enabled sign-in methods; part of the configuration that needs no credential. */
 export type SignInWays = Config["identity"];
 let ways: SignInWays | null = null;
 
@@ -21,7 +21,7 @@ async function readSession(): Promise<Session | null> {
   return config.caller ? { config, caller: callerOf(config.caller) } : null;
 }
 
-/** How users sign in, as known since the session was last read. */
+/** The sign-in methods of the last configuration that was read. */
 export const signInWays = (): SignInWays => ways ?? { enabled: false, oidc_providers: [] };
 
 /** The session; null when nobody is signed in. */

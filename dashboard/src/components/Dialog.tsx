@@ -26,7 +26,7 @@ export function Dialog({ title, onClose, actions, wide, children }: DialogProps)
 
 type ConfirmProps = {
   title: string;
-  /** What happens, and that it cannot be undone. */
+  /** The consequence, and that it cannot be undone. */
   body: ReactNode;
   /** Name to be typed for what cannot be undone; without it one click confirms. */
   typed?: string;

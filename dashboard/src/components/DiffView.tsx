@@ -39,7 +39,7 @@ function middle(x: string[], y: string[]): DiffLine[] {
 const MARKS = { same: " ", added: "+", removed: "−" } as const;
 const WORDS = { same: "", added: "Added: ", removed: "Removed: " } as const;
 
-/** What changes between two values, line by line as YAML; unchanged stretches are folded. */
+/** The difference between two values, line by line as YAML; unchanged stretches are folded. */
 export function DiffView({ before, after, context = 3, className }: { before: unknown; after: unknown; context?: number; className?: string }) {
   const text = (value: unknown) => (value == null ? "" : typeof value === "string" ? value : asYaml(value));
   const lines = diffLines(text(before), text(after)).filter((line, _, all) => line.text !== "" || all.length > 1);

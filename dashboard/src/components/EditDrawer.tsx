@@ -14,9 +14,9 @@ type EditDrawerProps = {
   title: ReactNode;
   sub?: ReactNode;
   onClose: () => void;
-  /** What is stored now; null for a new object, which is saved without a review. */
+  /** The stored object; null for a new one, which is saved without a review. */
   before: object | null;
-  /** What the form holds. */
+  /** The object as edited in the form. */
   after: object;
   /** The write that the form makes, for Copy as. */
   call?: Call;
@@ -91,7 +91,7 @@ export function EditDrawer(props: EditDrawerProps) {
     <FormFoot {...props} form={id} disabled={!ready || !changed} />
   );
   return (
-    <Drawer title={title} sub={reviewing ? "What changes" : sub} onClose={onClose} steps={props.steps} footer={shown && (!readOnly || props.call) ? footer : undefined}>
+    <Drawer title={title} sub={reviewing ? "Review changes" : sub} onClose={onClose} steps={props.steps} footer={shown && (!readOnly || props.call) ? footer : undefined}>
       {error ? (
         <ErrorNote error={error} onRetry={props.onRetry} />
       ) : loading ? (
@@ -100,7 +100,7 @@ export function EditDrawer(props: EditDrawerProps) {
         <>
           {props.conflict && (
             <Note kind="warn" className="mb-4">
-              Somebody else changed this since you opened it. Your edits are kept; Save shows the difference to what is stored now.
+              This was changed after you opened it. Your edits are kept; Save shows how they differ from the stored version.
             </Note>
           )}
           {reviewing && (

@@ -4,7 +4,7 @@ import { ApiError, messageOf } from "@/api/errors";
 import { Button } from "./Button";
 import { cx } from "./cx";
 
-/** What a page is for while it has nothing to show, and one action. */
+/** Shown on a page without data: the page's purpose and one action. */
 export function EmptyState({ icon: Icon, tone, title, children, actions, small, footer }: { icon?: LucideIcon; tone?: "warn"; title: string; children?: ReactNode; actions?: ReactNode; small?: boolean; footer?: ReactNode }) {
   return (
     <div className={cx("grid justify-items-center px-6 text-center", small ? "pt-7 pb-8" : "pt-11 pb-12")}>

@@ -2,7 +2,7 @@ import { ArrowDownRight, ArrowRight, ArrowUpRight } from "lucide-react";
 import type { ReactNode } from "react";
 import { cx } from "./cx";
 
-/** How a figure moved against the period before. `good` says which direction is good; neither is coloured without it. */
+/** The change of a figure against the period before. `good` names the direction shown in green; without it, neither is coloured. */
 export function Delta({ change, text, good }: { change: number | null; text: string; good?: "up" | "down" }) {
   if (change === null) return <span className="text-ink-3">new</span>;
   const flat = Math.abs(change) < 0.005;

@@ -43,7 +43,7 @@ export function RotateDialog({ name, busy, onRotate, onClose, asksValue, error }
       <div className="mt-2 space-y-4">
         <p className="text-ink-2">The key gets a new value, which is shown once. Its id, rules and usage stay.</p>
         {asksValue && (
-          <Field label="Current value" error={error} hint="Only who has the key may replace it. It is sent once and not kept.">
+          <Field label="Current value" error={error} hint="Required to rotate your own key. It is sent once and not stored.">
             <Input type="password" autoComplete="off" mono placeholder="gk_" value={value} onChange={(event) => setValue(event.target.value)} />
           </Field>
         )}

@@ -9,7 +9,7 @@ import { messagesOf, textOfAnswer, type Turn } from "./messages";
 import type { useConversation } from "./queries";
 import type { Entry } from "./types";
 
-/** What a call added to the conversation: its messages after those that were there before, and the answer. */
+/** The messages that a call added to the conversation, and its answer. */
 function newTurns(entry: Entry, before: Turn[]): Turn[] {
   const turns = messagesOf(entry.data.request_body);
   let same = 0;

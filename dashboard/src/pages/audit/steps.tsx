@@ -89,7 +89,7 @@ function cache(entry: Entry): JourneyStep | null {
   return { step: "cache", state: hit ? "chosen" : "skipped", title: "Cache", sub: found.status.replace("hit-", "hit, "), detail: dots([found.reason?.replaceAll("_", " "), hit && "answered without a provider", hit && saved != null && `saved ${callCost(saved)}`]) || undefined };
 }
 
-/** What the gateway decided, in its order; steps that the call did not get to are left out. */
+/** The decisions of the gateway in order; steps that the call did not reach are left out. */
 export function gatewaySteps(entry: Entry): JourneyStep[] {
   const verdicts = (entry.journey?.guardrails?.verdicts ?? entry.guardrails).filter((verdict) => verdict.subject === "request");
   const guarded = verdicts.length ? { ...guardStep(verdicts), time: entry.journey?.guardrails?.request_ms == null ? undefined : duration(entry.journey.guardrails.request_ms) } : null;
@@ -98,7 +98,7 @@ export function gatewaySteps(entry: Entry): JourneyStep[] {
   return explained ? steps : [...steps, { step: "reply", state: "failed", title: "Refused", sub: refusal(entry), detail: entry.data.error_message }];
 }
 
-/** What happened at the providers: one step per attempt, on one time line. */
+/** The attempts at providers, one step each, on one time line. */
 export function attemptSteps(entry: Entry): JourneyStep[] {
   const whole = (attempt: Entry["attempts"][number]) => attempt.duration_ms + (attempt.streamed_ms ?? 0);
   const total = Math.max(1e-6, entry.attempts.reduce((sum, attempt) => sum + whole(attempt), 0));

@@ -53,7 +53,7 @@ export function BudgetEditor({ stored, all, onClose }: { stored?: Budget; all: B
       onSave={() => save.mutate({ input: draft, etag: stored?.etag })}
       errors={errors}
     >
-      {stored?.source === "config" && <Note>This budget is in the configuration file. What is saved here overrides it.</Note>}
+      {stored?.source === "config" && <Note>Defined in the configuration file. Saving here overrides it.</Note>}
       {stored?.parent && <Note>This budget comes from the child amount of {stored.parent}. What is saved here is its own.</Note>}
       <Fields draft={draft} set={set} errors={errors} fixed={Boolean(stored)} />
     </EditDrawer>

@@ -124,7 +124,7 @@ export default function BudgetsPage() {
           </Button>
         )}
         {budgets.data && (
-          <span className="num ml-auto text-small text-ink-3 phone:hidden">{asOf(budgets.data.server_time)} · the mark is the time that is over</span>
+          <span className="num ml-auto text-small text-ink-3 phone:hidden">{asOf(budgets.data.server_time)} · the mark shows the elapsed time</span>
         )}
       </div>
       <div className="overflow-hidden rounded-lg border border-line bg-surface">
@@ -172,7 +172,7 @@ export default function BudgetsPage() {
       {asking?.what === "delete" && (
         <ConfirmDialog
           title={`Delete the ${asking.budget.period_label} budget of ${asking.budget.user_path}`}
-          body="Calls of this path are no longer held to it. Budgets of the paths above stay."
+          body="Calls of this path are no longer limited by it. Budgets of the paths above stay."
           confirm="Delete budget"
           busy={remove.busy}
           onConfirm={() => remove.mutate({ input: asking.budget })}

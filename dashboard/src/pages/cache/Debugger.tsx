@@ -51,7 +51,7 @@ export function Debugger() {
     }
   };
   return (
-    <Panel title="Why a hit or a miss" sub="nothing is sent">
+    <Panel title="Cache decision" sub="nothing is sent">
       <div className="grid grid-cols-2 gap-6 px-4 pb-4 narrow:grid-cols-1">
         <Form onSubmit={submit}>
           <Pair>
@@ -59,7 +59,7 @@ export function Debugger() {
               <Select value={path} onChange={setPath} options={["/v1/chat/completions", "/v1/responses", "/v1/messages", "/v1/embeddings"]} />
             </Field>
             <Field label="As key" aside="optional">
-              <Input value={key} placeholder="Id of a key; else you" onChange={(event) => setKey(event.target.value.trim())} />
+              <Input value={key} placeholder="Id of a key; empty: your own" onChange={(event) => setKey(event.target.value.trim())} />
             </Field>
           </Pair>
           <Field label="Body" error={wrong}>
@@ -78,7 +78,7 @@ export function Debugger() {
           ) : check.data ? (
             <Verdict result={check.data} />
           ) : (
-            <p className="text-ink-3">The verdict appears here, with the keys and thresholds that decide.</p>
+            <p className="text-ink-3">The decision appears here, with its cache keys and thresholds.</p>
           )}
         </div>
       </div>

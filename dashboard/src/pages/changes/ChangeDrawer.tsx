@@ -12,7 +12,7 @@ import { kindTitle, pageOf } from "./kinds";
 import type { Change, ChangeFilters } from "./queries";
 import { titleOf } from "./summary";
 
-/** What was done to an object. */
+/** The action of a change: create, update or delete. */
 export function ActionTag({ action }: { action: string }) {
   return <Tag kind={action === "create" ? "ok" : action === "delete" ? "bad" : "neutral"}>{action}</Tag>;
 }
@@ -47,14 +47,14 @@ export function ChangeDrawer({ change, onClose, onFilter }: { change: Change; on
         className="mb-5"
         items={[
           { label: "When", value: `${moment(change.at)} · ${ago(change.at)}` },
-          { label: "Who", value: change.actor },
-          { label: "What", value: <ActionTag action={change.action} /> },
+          { label: "Changed by", value: change.actor },
+          { label: "Action", value: <ActionTag action={change.action} /> },
           { label: "Kind", value: change.kind, mono: true },
           { label: "Name", value: change.name, mono: true },
           { label: "Revision", value: change.revision, mono: true },
         ]}
       />
-      <h3 className="mb-2 text-small font-medium">{change.before == null ? "What was created" : change.after == null ? "What was deleted" : "Before and after"}</h3>
+      <h3 className="mb-2 text-small font-medium">{change.before == null ? "Created" : change.after == null ? "Deleted" : "Before and after"}</h3>
       <DiffView before={change.before} after={change.after} className="max-h-none!" />
       <p className="mt-2 text-small text-ink-3">Secrets are masked.</p>
     </Drawer>

@@ -13,11 +13,11 @@ import { summaryOf, titleOf } from "./summary";
 
 const COLUMNS: Column<Change>[] = [
   { key: "at", title: "When", phone: "end", cell: (row) => <span className="num" title={`${moment(row.at)}, ${ago(row.at)}`}>{day(row.at)}, {time(row.at)}</span> },
-  { key: "actor", title: "Who", phone: "subEnd", className: "max-w-44", cell: (row) => <span className="block truncate">{row.actor}</span> },
+  { key: "actor", title: "Changed by", phone: "subEnd", className: "max-w-44", cell: (row) => <span className="block truncate">{row.actor}</span> },
   { key: "action", title: "Action", cell: (row) => <ActionTag action={row.action} /> },
   { key: "kind", title: "Kind", phone: "sub", cell: (row) => <>{kindTitle(row.kind)}<span className="hidden phone:inline"> · {row.action}</span></> },
   { key: "name", title: "Name", phone: "title", className: "max-w-64", cell: (row) => <span className="block truncate font-medium" title={row.name}>{titleOf(row)}</span> },
-  { key: "what", title: "What", className: "max-w-0 w-[32%] narrow:hidden", cell: (row) => <span className="block truncate text-small text-ink-3">{summaryOf(row)}</span> },
+  { key: "what", title: "Change", className: "max-w-0 w-[32%] narrow:hidden", cell: (row) => <span className="block truncate text-small text-ink-3">{summaryOf(row)}</span> },
 ];
 
 export default function ChangesPage() {
@@ -30,11 +30,11 @@ export default function ChangesPage() {
   const clear = () => setFilters({ kind: null, name: null, actor: null });
 
   return (
-    <Page title="Changes" sub="Every change of the configuration: who, when, what" flush>
+    <Page title="Changes" sub="Every change of the configuration, with author and difference" flush>
       <FilterBar end={<>Times in {zoneLabel()}</>}>
         <FilterChip label="Kind" value={filters.kind} options={KINDS.map((value) => ({ value, label: kindTitle(value) }))} onChange={(kind) => setFilters({ kind, open: null })} />
         <FilterChip label="Name" value={filters.name} placeholder="Exact name" onChange={(name) => setFilters({ name, open: null })} />
-        {actors.length > 1 ? <FilterChip label="Who" value={filters.actor} options={actors} onChange={(actor) => setFilters({ actor, open: null })} /> : <FilterChip label="Who" value={filters.actor} placeholder="Key, email or settings" onChange={(actor) => setFilters({ actor, open: null })} />}
+        {actors.length > 1 ? <FilterChip label="Changed by" value={filters.actor} options={actors} onChange={(actor) => setFilters({ actor, open: null })} /> : <FilterChip label="Changed by" value={filters.actor} placeholder="Key, email or settings" onChange={(actor) => setFilters({ actor, open: null })} />}
       </FilterBar>
       <div className="flex-1 bg-surface">
         <Table

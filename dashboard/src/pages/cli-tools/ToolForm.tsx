@@ -19,7 +19,7 @@ export function ToolForm({ tool, value, onChange }: { tool: CliTool; value: Conn
   const create = useSave({
     write: () => api.POST("/admin/api/v1/auth-keys", { body: { name: `${tool.id} ${new Date().toISOString().slice(0, 10)}`, scopes: ["inference"] } }),
     invalidates: [["auth-keys"]],
-    done: (key) => ({ title: `Created key ${key.name}`, detail: "It is in the field and nowhere else: copy the configuration before you leave." }),
+    done: (key) => ({ title: `Created key ${key.name}`, detail: "It is shown only in this form: copy the configuration before you leave." }),
     onSuccess: (key) => onChange({ api_key: key.key }),
   });
   const others = tool.model_fields.filter((field) => field.name !== "model");

@@ -132,7 +132,7 @@ function ApplyBar({ tool, connection }: { tool: CliTool; connection: Connection 
           {refused.message}
         </Note>
       )}
-      {asking === "apply" && <ConfirmDialog danger={false} title={`Apply ${tool.name}`} body={<>Writes the files below on the machine of the gateway, for the user it runs as. What is there is kept as a backup; Reset puts it back.</>} confirm="Apply" busy={apply.busy} onConfirm={() => apply.mutate({ input: undefined })} onClose={() => setAsking(null)} />}
+      {asking === "apply" && <ConfirmDialog danger={false} title={`Apply ${tool.name}`} body={<>Writes the files below on the machine of the gateway, for the user it runs as. Existing files are kept as a backup; Reset restores them.</>} confirm="Apply" busy={apply.busy} onConfirm={() => apply.mutate({ input: undefined })} onClose={() => setAsking(null)} />}
       {asking === "reset" && <ConfirmDialog title={`Reset ${tool.name}`} body="Puts the files back as they were before the last time they were applied." confirm="Reset files" busy={undo.busy} onConfirm={() => undo.mutate({ input: undefined })} onClose={() => setAsking(null)} />}
     </>
   );

@@ -37,7 +37,7 @@ export function ComboDrawer({ id, readOnly, onClose }: { id: string | null; read
   const note = (value: string) => {
     const result = check.data?.selectors.find((each) => each.selector === value);
     if (result) return <Result ok={result.ok}>{result.ok ? `Resolves to ${result.targets.slice(0, 3).join(", ")}${result.targets.length > 3 ? ` and ${result.targets.length - 3} more` : ""}` : (result.problem ?? "It resolves to nothing.")}</Result>;
-    if (value && known && !known.includes(value) && value !== to) return <Result ok={false}>Nothing has this name now. It is stored and skipped until something has.</Result>;
+    if (value && known && !known.includes(value) && value !== to) return <Result ok={false}>No model, alias or pool has this name. The target is stored, and skipped until one has.</Result>;
     return null;
   };
 
@@ -64,7 +64,7 @@ export function ComboDrawer({ id, readOnly, onClose }: { id: string | null; read
       error={combo.error}
       onRetry={combo.retry}
     >
-      {file && <Note>From the configuration file. Saving stores a version here that goes before it.</Note>}
+      {file && <Note>Defined in the configuration file. Saving here overrides it.</Note>}
       {id === null && (
         <Field label="Name" hint="Clients send it as the model." error={combo.errors.name}>
           <Input autoFocus value={name} onChange={(event) => setName(event.target.value)} autoComplete="off" spellCheck={false} />

@@ -54,8 +54,8 @@ export function Compare({ onClose }: { onClose: () => void }) {
               <Field label="Kind"><Select value={draft.kind} options={KINDS.map((kind) => ({ value: kind, label: kind.replaceAll("_", " ") }))} onChange={(kind) => edit(i, { kind, text: Object.values(EXAMPLES).includes(draft.text) ? (EXAMPLES[kind] ?? "{}") : draft.text })} /></Field>
               <Field label="Name" aside={drafts.length > 1 && <IconButton label={`Remove change ${i + 1}`} size="sm" icon={X} className="-my-2" onClick={() => setDrafts(drafts.filter((_, at) => at !== i))} />}><Input mono value={draft.name} placeholder={draft.kind.startsWith("model") ? "openai/gpt-5-mini" : "smart"} onChange={(event) => edit(i, { name: event.target.value })} /></Field>
             </Pair>
-            <Segmented size="sm" label="What happens to it" value={draft.remove ? "delete" : "change"} options={[{ value: "change", label: "Create or change" }, { value: "delete", label: "Delete" }]} onChange={(value) => edit(i, { remove: value === "delete" })} />
-            {!draft.remove && <Field label="Document" hint="As its PUT takes it; members that are left out keep their value."><TextArea mono rows={4} spellCheck={false} value={draft.text} onChange={(event) => edit(i, { text: event.target.value })} /></Field>}
+            <Segmented size="sm" label="Change" value={draft.remove ? "delete" : "change"} options={[{ value: "change", label: "Create or change" }, { value: "delete", label: "Delete" }]} onChange={(value) => edit(i, { remove: value === "delete" })} />
+            {!draft.remove && <Field label="Document" hint="The body of its PUT request; members that are left out keep their value."><TextArea mono rows={4} spellCheck={false} value={draft.text} onChange={(event) => edit(i, { text: event.target.value })} /></Field>}
           </fieldset>
         ))}
         <Field label="Newest calls to replay"><Select value={limit} options={["25", "100", "500", "1000"]} onChange={setLimit} /></Field>

@@ -4,7 +4,7 @@ import { cx } from "@/components/cx";
 import { callCost, count } from "@/format";
 import type { Explanation } from "./queries";
 
-/** Where the error can be fixed. */
+/** Links to the page that fixes an error. */
 const FIXES: Record<string, { label: string; to: string }> = { model_not_found: { label: "Open the models", to: "/models" }, model_access_denied: { label: "Open the keys", to: "/keys" }, budget_exceeded: { label: "Open the budgets", to: "/budgets" }, rate_limit_exceeded: { label: "Open the keys", to: "/keys" }, guardrail_blocked: { label: "Open the guardrails", to: "/guardrails" } };
 
 /** 24 s */
@@ -27,7 +27,7 @@ export function Verdict({ explanation }: { explanation: Explanation }) {
     <section aria-label="Verdict" aria-live="polite" className={cx("mb-5 flex flex-wrap items-center gap-3 rounded-lg border px-4 py-3", error ? "border-bad-line bg-bad-soft" : hit ? "border-accent-line bg-accent-soft" : "border-ok-line bg-ok-soft")}>
       <Icon aria-hidden className={cx("size-5", error ? "text-bad" : hit ? "text-accent-ink" : "text-ok")} />
       <div className="min-w-0 flex-1 basis-60">
-        <b className="block font-strong [overflow-wrap:anywhere]">{error ? <>Refused with {error.status} <code>{error.code}</code></> : hit ? "Answered from the cache" : `Goes to ${decision.first ?? "nowhere"}`}</b>
+        <b className="block font-strong [overflow-wrap:anywhere]">{error ? <>Refused with {error.status} <code>{error.code}</code></> : hit ? "Answered from the cache" : `Goes to ${decision.first ?? "no target"}`}</b>
         <span className="text-small text-ink-2">
           {error ? error.message : [hit && `Without the cache it goes to ${decision.first}.`, rest.length > 0 && `Then ${rest.join(", then ")} if that fails.`, passedOver(explanation)].filter(Boolean).join(" ") || "No other target if that fails."}
           {fix && <> <Link to={fix.to} className="link">{fix.label}</Link></>}

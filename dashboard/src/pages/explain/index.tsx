@@ -114,7 +114,7 @@ export default function ExplainPage() {
             <SkeletonRows rows={8} columns={3} />
           ) : (
             <EmptyState icon={Route} title="See every decision before a call is made" actions={<Button look="default" onClick={() => run(draft)}>Explain the example</Button>}>
-              Who may call, which limits and budgets have room, how the model is resolved, which target is tried first and why, what guardrails change, and what is sent upstream.
+              Shows the caller's access, the remaining limits and budgets, how the model is resolved, the order of targets with reasons, the changes by guardrails, and the upstream request.
             </EmptyState>
           )}
         </div>

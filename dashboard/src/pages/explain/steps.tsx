@@ -17,7 +17,7 @@ const ordinal = (n: number) => `${n}${n === 1 ? "st" : n === 2 ? "nd" : n === 3 
 
 function who({ principal }: Explanation): JourneyStep {
   const name = principal.name ?? METHODS[principal.auth_method] ?? principal.auth_method;
-  return { step: "authenticated", state: principal.active ? "done" : "failed", title: "Who", sub: `${name} ${principal.active ? "may call" : "may not call"}`, detail: dots([METHODS[principal.auth_method], `scope ${principal.scopes.join(", ") || "none"}`, `path ${principal.user_path}`, principal.provider_pool && `pool ${principal.provider_pool}`, principal.reason]) };
+  return { step: "authenticated", state: principal.active ? "done" : "failed", title: "Caller", sub: `${name} ${principal.active ? "may call" : "may not call"}`, detail: dots([METHODS[principal.auth_method], `scope ${principal.scopes.join(", ") || "none"}`, `path ${principal.user_path}`, principal.provider_pool && `pool ${principal.provider_pool}`, principal.reason]) };
 }
 
 function limits({ limits: list }: Explanation): JourneyStep | null {

@@ -60,7 +60,7 @@ export function TestResult({ result, sample, guardrail }: { result: DryRun; samp
       </Note>
       {!blocked && result.verdict.verdict !== "not_asked" && (
         <div>
-          <h3 className="mb-2 text-small font-medium">{result.verdict.subject === "answer" ? "What the caller gets" : "What the model gets"}</h3>
+          <h3 className="mb-2 text-small font-medium">{result.verdict.subject === "answer" ? "Sent to the caller" : "Sent to the model"}</h3>
           <div className="rounded-lg border border-line bg-well p-4 text-[14px]/[26px] whitespace-pre-wrap [overflow-wrap:anywhere]">
             {result.spans?.length && result.changed
               ? partsOf(sample, result.spans).map(({ text, span }, i) =>

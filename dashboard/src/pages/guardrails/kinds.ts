@@ -17,5 +17,5 @@ export const kindOf = (type: string): Kind => KINDS[type] ?? { icon: Shield, lab
 
 const DIRECTIONS: Record<string, string> = { input: "requests", output: "answers", both: "requests and answers", log: "records only" };
 
-/** What a direction inspects, in words. */
+/** The label of a direction. */
 export const directionWords = (direction: string): string => DIRECTIONS[direction] ?? direction;

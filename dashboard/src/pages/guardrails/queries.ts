@@ -26,7 +26,7 @@ export const deleteGuardrail = (name: string) => api.DELETE("/admin/api/v1/guard
 
 export const testGuardrail = (name: string, body: Schema<"GuardrailSample">): Promise<DryRun> => unwrap(api.POST("/admin/api/v1/guardrails/{name}/test", { params: { path: { name } }, body }));
 
-/** What a write takes of a guardrail as it was read. */
+/** The writable fields of a guardrail. */
 export function bodyOf({ type, config, direction, mode, description, user_path, on_error, on_unreadable }: Guardrail): GuardrailBody {
   return { type, config, direction, mode, description: description ?? null, user_path: user_path ?? null, on_error, on_unreadable };
 }

@@ -83,7 +83,7 @@ function EditForm({ stored, etag, onClose }: { stored: Key; etag: string | null;
       errors={form.errors}
       effect="Calls with this key follow the new rules as soon as they are saved."
     >
-      {stored.source === "file" && <Note>This key is in the configuration file. What is saved here overrides it.</Note>}
+      {stored.source === "file" && <Note>Defined in the configuration file. Saving here overrides it.</Note>}
       <KeyForm {...form} />
     </EditDrawer>
   );

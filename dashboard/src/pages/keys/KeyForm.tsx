@@ -32,7 +32,7 @@ export function KeyForm({ draft, onChange, errors, budgets }: FormProps) {
   const nothing = draft.allowed_models?.length === 0;
   return (
     <>
-      <Field label="Name" hint="For people. It may repeat; the id does not." error={errors.name}>
+      <Field label="Name" hint="A label. Several keys may have the same name." error={errors.name}>
         <Input autoFocus autoComplete="off" value={draft.name} onChange={(event) => set({ name: event.target.value })} />
       </Field>
       <Field label="Description" aside="optional" error={errors.description}>
@@ -64,7 +64,7 @@ export function KeyForm({ draft, onChange, errors, budgets }: FormProps) {
       <details open={Boolean(draft.denied_models?.length || draft.allowed_providers?.length || draft.provider_pool_id) || undefined}>
         <summary className="link w-fit py-1 text-small">More about models and providers</summary>
         <div className="mt-3 space-y-4">
-          <Field label="Denied models" hint="Judged on the model that would serve the call; denying wins." error={errors.denied_models}>
+          <Field label="Denied models" hint="Checked for the model that serves the call; deny takes precedence." error={errors.denied_models}>
             <ListInput {...list("denied_models")} placeholder="provider/model, * allowed" />
           </Field>
           <Pair>

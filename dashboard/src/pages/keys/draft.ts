@@ -42,7 +42,7 @@ export const draftOf = (key: Key): Draft => ({
   rate_limits: key.rate_limits,
 });
 
-/** What is sent: for a new key without the members that have no value. */
+/** The request body; empty members are left out for a new key. */
 export function bodyOf(draft: Draft) {
   const limits = Object.fromEntries(Object.entries(draft.rate_limits).filter(([, value]) => value !== null && value !== undefined && value !== false));
   return { ...draft, name: draft.name.trim(), provider_pool_id: draft.provider_pool_id || null, description: draft.description || null, rate_limits: limits };
@@ -77,7 +77,7 @@ export function inWords(draft: Draft): string {
   return `${draft.name.trim() || "This key"} ${parts.join(" and ")}${until}. Costs count on ${draft.user_path || "/"}.`;
 }
 
-/** What is wrong with a draft, by field. */
+/** Validation errors of a draft by field. */
 export function problems(draft: Draft): Record<string, string> {
   const found: Record<string, string> = {};
   if (!draft.name.trim()) found.name = "A key needs a name, e.g. search-indexer.";

@@ -21,7 +21,7 @@ const EXAMPLE = `identity:
         values: {platform: admin, oncall: operator}
         default: [viewer]`;
 
-/** How people sign in: email and password, and the providers of single sign-on. */
+/** Sign-in methods: email and password, and single sign-on providers. */
 export default function LoginPage() {
   const { config } = useSession();
   const providers = useResource(["identity", "providers"], (signal) => api.GET("/admin/api/v1/identity/providers", { signal }));

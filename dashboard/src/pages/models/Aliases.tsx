@@ -54,7 +54,7 @@ function AliasDrawer({ name: stored, taken, readOnly, onClose }: { name: string 
   if (asking && stored) return <ConfirmDialog title={`Delete ${stored}?`} body={<p>Calls to <code>{stored}</code> are then refused with <code>model_not_found</code>. You can undo it for a few seconds.</p>} confirm="Delete alias" busy={alias.deleting} onConfirm={alias.remove} onClose={() => setAsking(false)} />;
   return (
     <EditDrawer title={stored ?? "Create alias"} sub={stored ? "alias" : undefined} onClose={onClose} before={alias.before} after={body} call={{ method: "PUT", path: `/admin/api/v1/aliases/${encodeURIComponent(to)}`, body }} create="Create alias" ready={!readOnly && to !== "" && body.target !== "" && !used} busy={alias.busy} onSave={() => alias.save(to, body)} remove={stored && !readOnly ? { label: "Delete alias", run: () => setAsking(true), why: file ? "It is in the configuration file; remove it there." : undefined } : undefined} errors={alias.errors} conflict={alias.conflict} loading={alias.loading} error={alias.error} onRetry={alias.retry}>
-      {file && <Note>From the configuration file. Saving stores a version here that goes before it.</Note>}
+      {file && <Note>Defined in the configuration file. Saving here overrides it.</Note>}
       {stored === null && (
         <Field label="Name" hint="Clients send it as the model." error={alias.errors.name ?? (used ? "An alias has this name already: open it from the list." : undefined)}>
           <Input autoFocus value={name} onChange={(event) => setName(event.target.value)} autoComplete="off" spellCheck={false} />

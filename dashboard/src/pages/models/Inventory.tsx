@@ -15,7 +15,7 @@ import { rates, useModels, type Model } from "./queries";
 
 type Access = { who: "everyone" | "paths" | "nobody"; kind: "ok" | "paused" | "unknown"; text: string };
 
-/** Who may use a model, in a word. */
+/** The access rule of a model as a short label. */
 export function accessOf(model: Model): Access {
   const { effective_enabled, user_paths } = model.access;
   if (!effective_enabled) return { who: "nobody", kind: "paused", text: "Nobody" };
@@ -27,8 +27,8 @@ const word = (text: string) => text.replaceAll("_", " ").replace(/^(json|pdf)\b/
 const COLUMNS: Column<Model>[] = [
   { key: "model", title: "Model", sort: "selector", first: "asc", phone: "title", cell: (row) => <span className="block max-w-96 truncate" title={row.selector}><span className="font-medium">{row.model.metadata.display_name ?? row.model.id}</span>{row.model.metadata.display_name && <span className="ml-1.5 text-small text-ink-3">{row.model.id}</span>}</span> },
   { key: "provider", title: "Provider", sort: "provider", first: "asc", phone: "sub", cell: (row) => <RowLink to="/providers" search={{ open: row.provider_name }} className="text-ink-2 hover:underline">{row.provider_name}</RowLink> },
-  { key: "modes", title: "Does", cell: (row) => <span className="text-ink-2">{row.model.metadata.modes.map(word).join(", ") || NONE}</span> },
-  { key: "can", title: "Can", cell: (row) => <Capabilities model={row} /> },
+  { key: "modes", title: "Mode", cell: (row) => <span className="text-ink-2">{row.model.metadata.modes.map(word).join(", ") || NONE}</span> },
+  { key: "can", title: "Capabilities", cell: (row) => <Capabilities model={row} /> },
   { key: "context", title: "Context", align: "right", sort: "context", phone: "sub", cell: (row) => <span className="text-ink-2">{compact(row.model.metadata.context_window)}</span> },
   { key: "price", title: "In / out per M", align: "right", sort: "price", phone: "end", cell: (row) => <RowLink to="/models" search={{ tab: "pricing", open: row.selector } as never} className={row.model.metadata.pricing ? "hover:underline" : "text-ink-3 hover:underline"}>{rates(row.model.metadata.pricing)}</RowLink> },
   { key: "access", title: "Who may use it", phone: "subEnd", cell: (row) => <Status kind={accessOf(row).kind}><span className="inline-block max-w-40 truncate align-bottom">{accessOf(row).text}</span></Status> },
@@ -77,7 +77,7 @@ export function Inventory({ filters, setFilters }: TabProps) {
         <SearchInput label="Model, family or provider" value={filters.search} onChange={(search) => setFilters({ search })} />
         <Segmented label="Category" value={filters.category} onChange={(category) => setFilters({ category })} options={[{ value: "", label: "All", count: inSearch.length }, ...[...counts].map(([value, count]) => ({ value, label: word(value), count }))]} />
         <FilterChip label="Provider" value={filters.provider || null} onChange={(provider) => setFilters({ provider })} options={[...new Set(all.map((row) => row.provider_name))].map((value) => ({ value, label: value }))} />
-        <FilterChip label="Who" value={filters.access || null} onChange={(access) => setFilters({ access })} options={[{ value: "everyone", label: "Everyone" }, { value: "paths", label: "Some paths" }, { value: "nobody", label: "Nobody" }]} />
+        <FilterChip label="Access" value={filters.access || null} onChange={(access) => setFilters({ access })} options={[{ value: "everyone", label: "Everyone" }, { value: "paths", label: "Some paths" }, { value: "nobody", label: "Nobody" }]} />
       </FilterBar>
       <Table label="Models" flush rows={rows} columns={COLUMNS} rowKey={(row) => row.selector} loading={models.isPending} error={models.error} onRetry={() => void models.refetch()} sort={{ by, desc }} onSort={(sort) => setFilters({ sort: `${sort.desc ? "-" : ""}${sort.by}` })} onOpen={(row) => setFilters({ open: row.selector })} selected={filters.open || null} empty={filtered ? <NoMatch what="models" onClear={clear} /> : <EmptyState icon={Box} title="No models yet" actions={<Link to="/providers" search={{ add: "provider" }} className="link">Add a provider</Link>}>Models appear here once a provider is connected.</EmptyState>} />
       {rows.length > 0 && <TableFoot>{plural(rows.length, "model")}{rows.length < all.length && ` of ${all.length}`}</TableFoot>}

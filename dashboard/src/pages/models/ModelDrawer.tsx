@@ -9,7 +9,7 @@ import { count, NONE } from "@/format";
 import { accessOf } from "./Inventory";
 import { PRICE_FIELDS, rate, rates, type Model } from "./queries";
 
-/** What is known about a model, with the ways to change it. */
+/** The details of a model, with links that change them. */
 export function ModelDrawer({ model, onClose }: { model: Model; onClose: () => void }) {
   const { metadata } = model.model;
   const access = accessOf(model);
@@ -36,7 +36,7 @@ export function ModelDrawer({ model, onClose }: { model: Model; onClose: () => v
           { label: "Provider", value: <Link to="/providers" search={{ open: model.provider_name }} className="link">{model.provider_name}</Link> },
           { label: "Type", value: model.provider_type, mono: true },
           { label: "Family", value: metadata.family ?? NONE },
-          { label: "Does", value: metadata.modes.join(", ").replaceAll("_", " ") || NONE },
+          { label: "Mode", value: metadata.modes.join(", ").replaceAll("_", " ") || NONE },
           { label: "Context window", value: metadata.context_window ? `${count(metadata.context_window)} tokens` : NONE },
           { label: "Longest answer", value: metadata.max_output_tokens ? `${count(metadata.max_output_tokens)} tokens` : NONE },
           { label: "Who may use it", value: <><Status kind={access.kind}>{access.text}</Status>{model.access.user_paths.length > 1 && <span className="ml-2">{model.access.user_paths.join(", ")}</span>}</> },

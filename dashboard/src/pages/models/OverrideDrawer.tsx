@@ -33,7 +33,7 @@ export function OverrideDrawer({ selector: stored, proposed, taken, readOnly, on
   if (asking && stored) return <ConfirmDialog title={`Delete the override of ${stored}?`} body={<p>Then the setting <code>MODELS_ENABLED_BY_DEFAULT</code> and wider overrides decide who may use it. You can undo it for a few seconds.</p>} confirm="Delete override" busy={override.deleting} onConfirm={override.remove} onClose={() => setAsking(false)} />;
   return (
     <EditDrawer title={stored ?? "Create override"} sub={stored ? "override" : undefined} onClose={onClose} before={override.before} after={body} call={{ method: "PUT", path: `/admin/api/v1/model-overrides/${encodeURIComponent(to)}`, body }} create="Create override" ready={!readOnly && to !== "" && !used} busy={override.busy} onSave={() => override.save(to, body)} remove={stored && !readOnly ? { label: "Delete override", run: () => setAsking(true), why: file ? "It is in the configuration file; remove it there." : undefined } : undefined} errors={override.errors} conflict={override.conflict} loading={override.loading} error={override.error} onRetry={override.retry}>
-      {file && <Note>From the configuration file. Saving stores a version here that goes before it.</Note>}
+      {file && <Note>Defined in the configuration file. Saving here overrides it.</Note>}
       {stored === null && (
         <Field label="Selector" hint={<>A model, or many: <code>provider/*</code>, <code>*/model</code>.</>} error={override.errors.selector ?? (used ? "There is an override of it already: open it from the list." : undefined)}>
           <Input autoFocus list="override-models" value={selector} onChange={(event) => setSelector(event.target.value)} autoComplete="off" spellCheck={false} placeholder="provider/model" />
@@ -46,7 +46,7 @@ export function OverrideDrawer({ selector: stored, proposed, taken, readOnly, on
       <Field label="Only by paths" aside="empty: everyone" hint="Keys of these paths and of paths below them." error={override.errors.user_paths}>
         <ListInput values={draft.user_paths} onChange={(user_paths) => set({ user_paths })} placeholder="/search" />
       </Field>
-      <FormSection title="Corrections" sub="of what is known about the model" />
+      <FormSection title="Corrections" sub="limits and capabilities of the model" />
       <Field label="Display name" aside="optional">
         <Input value={draft.metadata.display_name ?? ""} onChange={(event) => know({ display_name: event.target.value || null })} />
       </Field>

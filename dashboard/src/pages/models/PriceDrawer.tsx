@@ -39,7 +39,7 @@ export function PriceDrawer({ selector: stored, known, readOnly, onClose }: { se
       )}
       <datalist id="price-models">{known.map((each) => <option key={each.selector} value={each.selector} />)}</datalist>
       <table className="w-full">
-        <caption className="mb-2 text-left text-small text-ink-3">US dollars. An empty override leaves the base in force.</caption>
+        <caption className="mb-2 text-left text-small text-ink-3">US dollars. An empty field uses the base price.</caption>
         <thead>
           <tr className="border-b border-line text-small text-ink-3 [&>th]:pb-1.5 [&>th]:font-medium">
             <th scope="col" className="text-left">Per</th>

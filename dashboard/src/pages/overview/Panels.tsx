@@ -23,7 +23,7 @@ export function LatencyPanel({ usage, range }: { usage: Usage; range: Range }) {
         {known ? (
           <LineChart label={`Latency per ${hourly ? "hour" : "day"}: p50 and p95`} times={times} series={series} format={duration} axisFormat={timeAxis} timeLabel={(s) => (hourly ? clock(s * 1000) : day(s * 1000))} lastLabel={range.end ? undefined : hourly ? "Now" : "Today"} endWidth={84} peak />
         ) : (
-          <EmptyState small title="No calls in this range">Latency is drawn from the first call on.</EmptyState>
+          <EmptyState small title="No calls in this range">Latency appears after the first call.</EmptyState>
         )}
       </div>
     </Panel>

@@ -47,7 +47,7 @@ export function PoolDrawer({ name: stored, providers, readOnly, onClose }: { nam
       error={pool.error}
       onRetry={pool.retry}
     >
-      {file && <Note>From the configuration file. Saving stores a version here that goes before it.</Note>}
+      {file && <Note>Defined in the configuration file. Saving here overrides it.</Note>}
       {stored === null && (
         <Field label="Name" hint={<>Called as <code>{to || "name"}/model</code>.</>} error={pool.errors.name}>
           <Input autoFocus value={name} onChange={(event) => setName(event.target.value)} autoComplete="off" spellCheck={false} />

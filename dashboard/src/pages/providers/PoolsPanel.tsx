@@ -13,7 +13,7 @@ import type { Member, Pool } from "./queries";
 const memberKind = (member: Member): StatusKind => (!member.known ? "out" : !member.enabled ? "paused" : healthKind(member.health?.state ?? "unknown"));
 const isOut = (member: Member) => !member.known || !member.enabled || member.health?.state === "down";
 
-/** What a member gets, in a word. */
+/** The share of calls that a pool member gets, or why it gets none. */
 function shareText(member: Member, known: boolean): string {
   if (!member.known) return "not configured";
   if (!member.enabled) return "disabled";

@@ -35,7 +35,7 @@ const TIMES: { name: keyof Resilience; label: string; unit?: string }[] = [
   { name: "breaker_open_ms", label: "Breaker stays open", unit: "ms" },
 ];
 
-/** What seldom needs a change: models, API version, headers, timeouts, retries, breaker. */
+/** Fields that are seldom changed: models, API version, headers, timeouts, retries, breaker. */
 export function MoreFields({ body, onChange, type, errors }: FieldsProps) {
   const set = Object.values(body.resilience).some((value) => value != null) || Object.keys(body.headers).length > 0;
   const headers = Object.entries(body.headers);

@@ -7,7 +7,7 @@ export type Reason = { kind: "warn" | "bad"; text: string };
 const seconds = (ms: number) => `${Math.max(1, Math.ceil(ms / 1000))} s`;
 const sentence = (text: string) => (text ? `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}` : "");
 
-/** What is wrong with a provider and what happens next; null when nothing is. */
+/** The problem of a provider and the next automatic step; null for a healthy one. */
 export function reasonOf({ enabled, health, models }: ProviderStatus): Reason | null {
   const kind = healthKind(health.state);
   if (!enabled || kind === "ok" || kind === "unknown" || kind === "paused") return null;

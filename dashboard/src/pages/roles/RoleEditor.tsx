@@ -47,7 +47,7 @@ export function RoleEditor({ role, writable, onClose }: { role: Role | null; wri
     return (
       <ConfirmDialog
         title={`Delete the role ${role.name}?`}
-        body={<>People who have it lose what it allows. <Link to="/users" search={{ role: role.name } as never} className="link">See who has it</Link>.</>}
+        body={<>Its users lose its permissions. <Link to="/users" search={{ role: role.name } as never} className="link">See who has it</Link>.</>}
         warning={failed && <><strong className="font-medium">Not deleted.</strong> {failed.message}</>}
         confirm="Delete role"
         busy={remove.busy}

@@ -3,13 +3,13 @@ import type { Effect, Permission } from "./queries";
 export type Action = "read" | "write";
 export const ACTIONS: Action[] = ["read", "write"];
 
-/** What rules say about one action on one resource itself, without rules for all resources. */
+/** The effect of the rules for exactly this action and resource, without wildcard rules. */
 export function ownEffect(rules: readonly Permission[], resource: string, action: Action): Effect | null {
   const found = rules.filter((rule) => rule.resource === resource && (rule.action === action || rule.action === "*"));
   return found.some((rule) => rule.effect === "deny") ? "deny" : found.length ? "allow" : null;
 }
 
-/** What a caller with these rules may do: deny wins, and without a rule nothing is allowed. */
+/** The effective permission: deny wins, and without a rule nothing is allowed. */
 export function effective(rules: readonly Permission[], resource: string, action: Action): Effect {
   const found = [ownEffect(rules, resource, action), ownEffect(rules, "*", action)];
   return found.includes("deny") ? "deny" : found.includes("allow") ? "allow" : "deny";

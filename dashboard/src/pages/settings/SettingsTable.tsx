@@ -6,7 +6,7 @@ import { Prose } from "@/components/Prose";
 
 const SOURCES: Record<Setting["source"], string> = { default: "default", file: "file", admin: "dashboard or API", env: "environment" };
 
-/** Where the value of a setting comes from. */
+/** The source of a setting's value. */
 export function Source({ setting }: { setting: Setting }) {
   return <Tag kind={setting.source === "admin" ? "accent" : "neutral"}>{SOURCES[setting.source]}</Tag>;
 }

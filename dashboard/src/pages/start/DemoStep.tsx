@@ -46,7 +46,7 @@ export function DemoStep({ answer, onAnswer }: { answer: DemoAnswer | null; onAn
           Send
         </Button>
       </div>
-      <p className="mt-2 text-small text-ink-3">It is built in, needs no key and no network, and says the same every time.</p>
+      <p className="mt-2 text-small text-ink-3">It is built in, needs no key and no network, and always gives the same answer.</p>
       {ask.error && <Note kind="bad" className="mt-3">{messageOf(ask.error)}</Note>}
     </form>
   );

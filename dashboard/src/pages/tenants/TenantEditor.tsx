@@ -62,7 +62,7 @@ function TenantForm({ stored, etag, writable, reload, onClose, onSuspend }: Form
     return (
       <ConfirmDialog
         title={`Delete the tenant ${stored.slug}?`}
-        body="This cannot be undone. Its keys are refused; its usage and audit log stay until they are too old."
+        body="This cannot be undone. Its keys are refused; its usage and audit log are kept until their retention ends."
         typed={stored.slug}
         warning={failed && <><strong className="font-medium">Not deleted.</strong> {failed.message}</>}
         confirm="Delete tenant"

@@ -71,7 +71,7 @@ function UserForm({ stored, etag, roles, writable, reload, onClose }: FormProps)
     return (
       <ConfirmDialog
         title={`Delete ${stored.email}?`}
-        body="This cannot be undone. Sessions end at once; what the person did stays in the audit log and the changes."
+        body="This cannot be undone. Sessions end at once; past calls and changes stay recorded."
         typed={stored.email}
         warning={failed?.message}
         confirm="Delete user"
@@ -108,7 +108,7 @@ function UserForm({ stored, etag, roles, writable, reload, onClose }: FormProps)
       <Field label={stored ? "New password" : "Password"} aside="optional" hint={stored?.password_set ? "Empty keeps the password." : "12 characters or more. Without one, the person signs in by single sign-on."} error={fieldError(failed, "password")}>
         <Input type="password" autoComplete="new-password" value={password} onChange={(event) => setPassword(event.target.value)} />
       </Field>
-      <Field label="Roles" hint={draft.roles?.length ? <>What they allow is on <Link to="/roles" className="link">Roles</Link>.</> : "Without a role, the person may do nothing."} error={fieldError(failed, "roles")}>
+      <Field label="Roles" hint={draft.roles?.length ? <>Permissions are listed on <Link to="/roles" className="link">Roles</Link>.</> : "Without a role, the person may do nothing."} error={fieldError(failed, "roles")}>
         <ChoiceTags label="Roles" mono={false} options={[...new Set([...roles, ...(draft.roles ?? [])])]} values={draft.roles ?? []} onChange={(next) => set({ roles: next })} />
       </Field>
       <Pair>

@@ -14,7 +14,7 @@ export const createUser = (body: UserBody) => api.POST("/admin/api/v1/identity/u
 export const putUser = (id: string, body: UserBody, headers: Record<string, string> = {}) => api.PUT("/admin/api/v1/identity/users/{id}", { params: { path: { id } }, body, headers });
 export const deleteUser = (id: string) => api.DELETE("/admin/api/v1/identity/users/{id}", { params: { path: { id } } });
 
-/** What a write takes of a user as it was read; the password is kept when it is absent. */
+/** The writable fields of a user; an absent password stays as it is. */
 export function bodyOf({ email, name, roles, user_path, tenant_id, active }: User): UserBody {
   return { email, name, roles, user_path: user_path ?? null, tenant_id: tenant_id ?? null, active };
 }

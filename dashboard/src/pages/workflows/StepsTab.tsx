@@ -34,15 +34,15 @@ function stepsOf(version: Version): Step[] {
   const caches = [cache?.ttl_seconds != null && `kept ${cache.ttl_seconds} s`, cache?.semantic_threshold != null && `similarity from ${cache.semantic_threshold}`].filter(Boolean);
   return [
     { icon: ShieldCheck, title: "Guardrails", feature: "guardrails", setting: "GUARDRAILS_ENABLED", detail: <Guardrails version={version} /> },
-    { icon: Wallet, title: "Budget", feature: "budget", setting: "GATEWAY_EDITION", detail: "Budgets of the path are held before the call." },
-    { icon: DatabaseZap, title: "Cache", feature: "cache", setting: "RESPONSE_CACHE_ENABLED", detail: caches.length ? caches.join(", ") : "Answers are kept and given again by the gateway's settings." },
-    { icon: Route, title: "Routing and fallback", feature: "fallback", setting: "", detail: routes.length ? routes.join(", ") : "By the alias, combo or pool that is asked for." },
-    { icon: ScrollText, title: "Audit log", feature: "audit", setting: "LOGGING_ENABLED", detail: "The call is recorded with its journey." },
+    { icon: Wallet, title: "Budget", feature: "budget", setting: "GATEWAY_EDITION", detail: "The highest possible cost is reserved in the budgets of the path." },
+    { icon: DatabaseZap, title: "Cache", feature: "cache", setting: "RESPONSE_CACHE_ENABLED", detail: caches.length ? caches.join(", ") : "Answers are cached as set in the gateway's settings." },
+    { icon: Route, title: "Routing and fallback", feature: "fallback", setting: "", detail: routes.length ? routes.join(", ") : "As set by the requested alias, combo or pool." },
+    { icon: ScrollText, title: "Audit log", feature: "audit", setting: "LOGGING_ENABLED", detail: "The call is recorded with every decision." },
     { icon: Gauge, title: "Usage", feature: "usage", setting: "USAGE_ENABLED", detail: "Tokens and cost are counted." },
   ];
 }
 
-/** What a version does with a call, in the order of the journey. */
+/** The steps of a version in the order in which a call passes them. */
 export function StepsTab({ version }: { version: Version }) {
   const { features } = version.workflow_payload;
   return (

@@ -82,7 +82,7 @@ export function WorkflowEditor({ from, onClose, onSaved }: { from: Version | nul
       <Field label="Name" error={nameWrong ?? fieldError(failed, "name")}>
         <Input autoFocus={!from} value={draft.name} onChange={(event) => setDraft({ ...draft, name: event.target.value })} />
       </Field>
-      <Field label="Description" aside="optional" hint="What changes in this version, for those who look back.">
+      <Field label="Description" aside="optional" hint="The reason for this version, shown in its history.">
         <Input value={draft.description ?? ""} onChange={(event) => setDraft({ ...draft, description: event.target.value || null })} />
       </Field>
       {!from && (
@@ -111,7 +111,7 @@ export function WorkflowEditor({ from, onClose, onSaved }: { from: Version | nul
           </Switch>
         ))}
       </div>
-      <FormSection title="Routing" sub="empty: as the alias, combo or pool says" />
+      <FormSection title="Routing" sub="empty: as set by the alias, combo or pool" />
       <Field label="Strategy">
         <Select value={payload.routing?.strategy ?? ""} options={[{ value: "", label: "Not set" }, ...STRATEGIES.map((value) => ({ value, label: value }))]} onChange={(strategy) => setPayload({ routing: { ...payload.routing, strategy: strategy === "" ? null : strategy } })} />
       </Field>
@@ -123,7 +123,7 @@ export function WorkflowEditor({ from, onClose, onSaved }: { from: Version | nul
           <NumberInput value={payload.routing?.retries ?? null} onChange={(retries) => setPayload({ routing: { ...payload.routing, retries } })} />
         </Field>
       </Pair>
-      <FormSection title="Cache" sub="empty: as the settings say" />
+      <FormSection title="Cache" sub="empty: as in the settings" />
       <Pair>
         <Field label="Kept for" aside="optional">
           <NumberInput affix="s" value={payload.cache?.ttl_seconds ?? null} onChange={(ttl_seconds) => setPayload({ cache: { ...payload.cache, ttl_seconds } })} />

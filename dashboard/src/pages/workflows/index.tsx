@@ -41,7 +41,7 @@ export default function WorkflowsPage() {
   return (
     <Page
       title="Workflows"
-      sub="The deepest path that matches a call decides; then provider and model, provider, all calls."
+      sub="The most specific scope applies: the deepest path, then provider and model, provider, all calls."
       actions={
         writable && (
           <Button look="primary" icon={Plus} shortcut="C" onClick={create}>

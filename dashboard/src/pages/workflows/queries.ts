@@ -28,7 +28,7 @@ export const deactivate = (id: string) => api.POST("/admin/api/v1/workflows/{id}
 
 export const isReadable = (record: WorkflowRecord): record is Version => "workflow_payload" in record;
 
-/** What a new version is made from. */
+/** The request body of a new version. */
 export function bodyOf({ scope, name, description, workflow_payload }: Version): WorkflowBody {
   return { scope, name, description: description ?? null, workflow_payload };
 }
