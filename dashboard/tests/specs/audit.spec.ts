@@ -1,8 +1,11 @@
 // The audit log: filters, live tail, inspector, conversation, export.
-import { test, expect } from '../support/test';
-import { SAMPLE } from '../support/sample_data';
+import { test, expect, type Page } from '../support/test';
+import { recorded, SAMPLE } from '../support/sample_data';
 
 const inspector = 'dialog.drawer';
+
+/** Waits for the stream of new calls: those made before it are not in it. */
+const connected = (page: Page) => expect(page.getByRole('button', { name: /Live tail/ })).toHaveAttribute('data-state', 'live');
 
 test('the list has figures and needs one request', async ({ page, visit, log }) => {
   await visit('/audit');
@@ -37,6 +40,7 @@ test('a search without a match keeps the filters and offers a way out', async ({
 test('the live tail shows a call that is made meanwhile', async ({ page, visit, gateway }) => {
   await visit('/audit');
   await expect(page.getByRole('button', { name: /Live tail/ })).toHaveAttribute('aria-pressed', 'true');
+  await connected(page);
   await page.mouse.move(5, 5);
   await gateway.chat('Seen live', { model: 'live-tail-model' });
   await expect(page.getByRole('row').nth(1)).toContainText('live-tail-model');
@@ -44,6 +48,7 @@ test('the live tail shows a call that is made meanwhile', async ({ page, visit, 
 
 test('the live tail pauses on hover and counts what is new', async ({ page, visit, gateway }) => {
   await visit('/audit');
+  await connected(page);
   await page.getByRole('row').nth(2).hover();
   await gateway.chat('One', { model: 'paused-one' });
   await gateway.chat('Two', { model: 'paused-two' });
@@ -57,8 +62,8 @@ test('the live tail pauses on hover and counts what is new', async ({ page, visi
 });
 
 test('the inspector draws the journey and shows bodies and headers', async ({ page, visit, gateway }) => {
-  await gateway.chat('A question for the inspector', { model: SAMPLE.alias });
-  await visit('/audit');
+  await recorded(gateway, `requested_model=${SAMPLE.alias}`, () => gateway.chat('A question for the inspector', { model: SAMPLE.alias }));
+  await visit(`/audit?requested_model=${SAMPLE.alias}`);
   await page.getByRole('row').nth(1).click();
   const panel = page.locator(inspector);
   await expect(page).toHaveURL(/open=/);
@@ -75,7 +80,7 @@ test('the inspector draws the journey and shows bodies and headers', async ({ pa
 });
 
 test('a refused call says which guardrail blocked it', async ({ page, visit, gateway, samples }) => {
-  await gateway.chat('My password is hunter2', { key: samples.inferenceKey });
+  await recorded(gateway, 'status_code=400', () => gateway.chat('My password is hunter2', { key: samples.inferenceKey }));
   await visit('/audit?status=400');
   await page.getByRole('row').filter({ hasText: SAMPLE.guardrail }).first().click();
   await expect(page.locator(inspector).getByText('blocked', { exact: true })).toBeVisible();
@@ -84,6 +89,7 @@ test('a refused call says which guardrail blocked it', async ({ page, visit, gat
 test('J and K go through the calls while one is open', async ({ page, visit }) => {
   await visit('/audit');
   await page.getByRole('row').nth(1).click();
+  await expect(page).toHaveURL(/open=/);
   const before = page.url();
   await page.keyboard.press('j');
   await expect(page).not.toHaveURL(before);
@@ -124,11 +130,12 @@ test('on a phone the list has two-line rows and the inspector fills the screen',
   await visit('/audit');
   await page.getByRole('list', { name: 'Calls' }).getByRole('button').first().click();
   await expect.poll(async () => (await page.locator(inspector).boundingBox())?.width).toBe(390);
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
+  await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(390);
 });
 
 test('scrolling reads the next page with the cursor, without counting again', async ({ page, visit, gateway }) => {
   for (let n = 0; n < 6; n++) await Promise.all(Array.from({ length: 10 }, () => gateway.chat('Hello', { model: 'paging-model' })));
+  await expect.poll(async () => (await gateway.expectApi('GET', '/audit/log?requested_model=paging-model')).total).toBe(60);
   await visit('/audit?requested_model=paging-model');
   await expect(page.getByText('50 of 60')).toBeVisible();
   const next = page.waitForRequest(/cursor=.*include_total=false/);

@@ -15,7 +15,7 @@ test('a call is a miss, a hit once it is stored, and a miss after a purge', asyn
   await gateway.chat(QUESTION.messages[0]!.content);
   await expect(async () => {
     await ask();
-    await expect(page.getByText('Hit.')).toBeVisible({ timeout: 1000 });
+    await expect(page.getByText('Hit.')).toBeVisible({ timeout: 2000 });
   }).toPass();
 
   await page.getByRole('button', { name: 'Purge', exact: true }).click();
@@ -33,7 +33,9 @@ test('the call of the debugger is copied with its body as an object', async ({ p
   await page.getByLabel('Body', { exact: true }).fill(JSON.stringify(QUESTION));
   await page.getByRole('button', { name: 'Copy as…' }).click();
   await page.getByRole('menuitem', { name: 'curl' }).click();
-  const text = await page.evaluate(() => navigator.clipboard.readText());
+  const clipboard = () => page.evaluate(() => navigator.clipboard.readText());
+  await expect.poll(clipboard).toContain('curl');
+  const text = await clipboard();
   expect(JSON.parse(text.slice(text.indexOf("'") + 1, text.lastIndexOf("'")))).toEqual({ path: '/v1/chat/completions', body: QUESTION });
 });
 

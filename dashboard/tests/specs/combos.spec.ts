@@ -28,14 +28,14 @@ test('targets move, an edit shows its difference and can be undone, and the stor
   await gateway.expectApi('DELETE', '/combos/p4-order');
 });
 
-test('a change by somebody else keeps the edit', async ({ page, gateway, visit, log }) => {
+test('a concurrent change keeps the edit', async ({ page, gateway, visit, log }) => {
   log.expect(/412/);
   await gateway.expectApi('PUT', '/combos/p4-conflict', { selectors: ['demo/demo-chat', 'openai-eu/gpt-4o'] });
   await visit('/combos?open=p4-conflict');
   await fillForm(dialog(page), { Description: 'Mine' });
   await gateway.expectApi('PUT', '/combos/p4-conflict', { selectors: ['demo/demo-chat', 'openai-eu/gpt-4o'], strategy: 'random' });
   await save(page, 'Save');
-  await expect(page.getByText('Somebody else changed this since you opened it.')).toBeVisible();
+  await expect(page.getByText('This was changed after you opened it.')).toBeVisible();
   await expect(dialog(page).getByText('Mine').first()).toBeAttached();
   await page.getByRole('button', { name: 'Save changes' }).click();
   await expect.poll(async () => (await gateway.api('GET', '/combos/p4-conflict')).body.description).toBe('Mine');

@@ -1,4 +1,5 @@
 // The live console: kept events, the stream, filters, pause.
+import { recorded } from '../support/sample_data';
 import { test, expect } from '../support/test';
 
 test('a call made meanwhile appears at the head', async ({ page, visit, gateway, log }) => {
@@ -43,9 +44,10 @@ test('paused events are counted and shown on demand', async ({ page, visit, gate
   await expect(page.getByRole('table', { name: 'Events' })).toContainText('paused-console-model');
 });
 
-test('a request opens in the audit log', async ({ page, visit }) => {
+test('a request opens in the audit log', async ({ page, visit, gateway }) => {
+  await recorded(gateway, 'requested_model=console-opened-model', () => gateway.chat('Hello', { model: 'console-opened-model' }));
   await visit('/console?event=request');
-  await page.getByRole('row').nth(1).click();
+  await page.getByRole('row').filter({ hasText: 'console-opened-model' }).click();
   await expect(page).toHaveURL(/\/audit\?open=/);
   await expect(page.locator('dialog.drawer').getByText('Authenticated')).toBeVisible();
 });

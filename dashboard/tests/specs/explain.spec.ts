@@ -1,6 +1,6 @@
 // Explain: pasted requests, picked calls, refusals, replay against a change.
 import { test, expect } from '../support/test';
-import { SAMPLE } from '../support/sample_data';
+import { recorded, SAMPLE } from '../support/sample_data';
 
 const body = (model: string, text = 'Hello') => JSON.stringify({ model, max_tokens: 64, messages: [{ role: 'user', content: text }] });
 
@@ -10,7 +10,7 @@ test('the verdict comes first, then every decision', async ({ page, visit, log }
   await page.getByLabel('Body').fill(body(SAMPLE.combo));
   await page.locator('main form').getByRole('button', { name: /^Explain/ }).click();
   await expect(page.getByRole('region', { name: 'Verdict' })).toContainText(`Goes to ${SAMPLE.model}`);
-  for (const step of ['Who', 'Resolved', 'Candidates', 'Guardrails', 'Cache', 'Upstream request']) await expect(page.getByRole('list', { name: 'Decisions' }).getByText(step, { exact: true })).toBeVisible();
+  for (const step of ['Caller', 'Resolved', 'Candidates', 'Guardrails', 'Cache', 'Upstream request']) await expect(page.getByRole('list', { name: 'Decisions' }).getByText(step, { exact: true })).toBeVisible();
 });
 
 test('a refused call names the error and where to fix it', async ({ page, visit }) => {
@@ -48,7 +48,7 @@ test('a mistake in the JSON is named beside the field', async ({ page, visit }) 
 });
 
 test('an audited call is picked and explained again', async ({ page, visit, gateway, samples }) => {
-  await gateway.chat('Explain this one', { model: SAMPLE.alias, key: samples.inferenceKey });
+  await recorded(gateway, `requested_model=${SAMPLE.alias}`, () => gateway.chat('Explain this one', { model: SAMPLE.alias, key: samples.inferenceKey }));
   await visit('/explain');
   await page.getByRole('button', { name: 'Pick from the audit log' }).click();
   await page.getByRole('dialog').getByRole('row').filter({ hasText: SAMPLE.alias }).first().click();
@@ -59,7 +59,7 @@ test('an audited call is picked and explained again', async ({ page, visit, gate
 });
 
 test('calls are replayed against a change, which is not stored', async ({ page, visit, gateway }) => {
-  await gateway.chat('Replay me', { model: SAMPLE.alias });
+  await recorded(gateway, `requested_model=${SAMPLE.alias}`, () => gateway.chat('Replay me', { model: SAMPLE.alias }));
   await visit('/explain?view=compare');
   const panel = page.getByRole('dialog');
   await panel.getByLabel('Name').fill(SAMPLE.alias);

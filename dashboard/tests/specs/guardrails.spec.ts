@@ -86,7 +86,7 @@ test('J and K go through the list, and a phone shows list or guardrail', async (
   await gateway.api('DELETE', '/guardrails/aa-first');
 });
 
-test('an edit of an object that somebody else changed is kept', async ({ page, gateway, visit, log }) => {
+test('a concurrent change keeps the edit and shows the difference', async ({ page, gateway, visit, log }) => {
   log.expect(/412/);
   await gateway.expectApi('PUT', '/guardrails/contested', { type: 'length_limit', config: { max_chars: 10 } });
   await visit('/guardrails?open=contested');

@@ -86,6 +86,6 @@ test('prices are checked before they are imported, exported, and restored from t
   await page.getByRole('button', { name: /Import and export/ }).click();
   await page.getByRole('menuitem', { name: 'History' }).click();
   await dialog(page).getByRole('listitem').nth(1).getByRole('button', { name: 'Restore' }).click();
-  await dialog(page).getByRole('button', { name: 'Restore' }).click();
+  await page.getByRole('dialog', { name: /Restore revision/ }).getByRole('button', { name: 'Restore' }).click();
   await expect.poll(async () => (await gateway.api('GET', api)).body.source).not.toBe('override');
 });

@@ -2,7 +2,7 @@
 import AxeBuilder from '@axe-core/playwright';
 import { Gateway } from '../support/gateway';
 import { PAGES, type PageEntry } from '../support/pages';
-import { expect, signIn, test, type Page } from '../support/test';
+import { expect, settled, signIn, test, type Page } from '../support/test';
 
 const MOST_REQUESTS = 2;
 
@@ -30,7 +30,7 @@ test.describe('without data', () => {
       log.allowOrigin(new URL(fresh.url).origin);
       for (const entry of PAGES.filter((entry) => entry.empty)) {
         await page.goto(`${fresh.url}/admin/dashboard${entry.path}`);
-        await expect(page.getByRole('heading', { level: 1 }).first()).toBeVisible();
+        await settled(page, log);
         expect(await seriousFindings(page)).toEqual([]);
       }
     } finally {
@@ -48,6 +48,6 @@ async function seriousFindings(page: Page): Promise<string[]> {
 /** At the width of a phone, nothing makes the page itself scroll sideways. */
 async function checkNarrow(page: Page, entry: PageEntry) {
   await page.setViewportSize({ width: 390, height: 844 });
-  const overflow = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
-  expect(overflow, `${entry.name} at 390 px`).toBeLessThanOrEqual(0);
+  const overflow = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  await expect.poll(overflow, { message: `${entry.name} at 390 px` }).toBeLessThanOrEqual(0);
 }

@@ -1,4 +1,4 @@
-// What surrounds every page: the palette, the time zone, the list of keys, neighbours, and the way back.
+// The shell around every page: palette, time zone, keyboard shortcuts, linked pages, scroll position after back.
 import { SAMPLE } from '../support/sample_data';
 import { expect, test } from '../support/test';
 
@@ -10,6 +10,7 @@ test('the palette finds keys by name, path and the shown part of the value', asy
     await page.getByRole('combobox', { name: 'Search pages, keys and actions' }).fill(text);
     await expect(page.getByRole('option').filter({ hasText: SAMPLE.key }).first()).toBeVisible();
     await page.keyboard.press('Escape');
+    await expect(page.getByRole('combobox', { name: 'Search pages, keys and actions' })).toBeHidden();
   }
   expect(log.requests.filter((request) => request.includes(samples.inferenceKey)), 'a whole key is never sent').toEqual([]);
   await page.keyboard.press('Control+k');
@@ -52,8 +53,11 @@ test('people, roles, tenants and login are linked', async ({ page, visit }) => {
 test('back restores the place on the page', async ({ page, visit }) => {
   await page.setViewportSize({ width: 1200, height: 500 });
   await visit('/');
-  await page.evaluate(() => window.scrollTo(0, 300));
-  await page.waitForTimeout(200);
+  // The router notes the place a moment after the scroll event, on the same thread.
+  await page.evaluate(() => new Promise((done) => {
+    window.addEventListener('scroll', () => setTimeout(done, 300), { once: true });
+    window.scrollTo(0, 300);
+  }));
   await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Models' }).click();
   await expect(page.getByRole('heading', { level: 1, name: 'Models' })).toBeVisible();
   await page.goBack();

@@ -3,14 +3,6 @@ import { readFile } from 'node:fs/promises';
 import { dialog, fillForm } from '../support/resource';
 import { expect, signIn, test } from '../support/test';
 
-test('every tab of the usage report opens with at most two requests', async ({ visit, page, log }) => {
-  for (const by of ['model', 'provider', 'user_path', 'unpriced', 'calls']) {
-    await visit(`/usage?by=${by}`);
-    await expect(page.getByRole('tab', { selected: true }).last()).toBeVisible();
-    expect(log.requests.length, log.requests.join('\n')).toBeLessThanOrEqual(2);
-  }
-});
-
 test('a path of the report leads to its calls, and a call to the audit log', async ({ page, visit }) => {
   await visit('/usage?by=user_path');
   await page.getByRole('table', { name: /usage by user_path/i }).getByRole('link').first().click();

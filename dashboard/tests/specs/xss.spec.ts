@@ -15,7 +15,7 @@ const test = base.extend<object, { hostile: Gateway }>({
       await use(gateway);
       await gateway.stop();
     },
-    { scope: 'worker', timeout: 60_000 },
+    { scope: 'worker', timeout: 180_000 },
   ],
 });
 

@@ -10,7 +10,7 @@ export const MASTER_KEY = 'master-key-of-the-browser-tests-0123456789';
 export const ADMIN_EMAIL = 'admin@example.org';
 export const ADMIN_PASSWORD = 'correct horse battery staple';
 const ROOT = resolve(import.meta.dirname, '../../..');
-const START_SECONDS = 20;
+const START_SECONDS = 60;
 
 export type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type Answer = { status: number; body: any };

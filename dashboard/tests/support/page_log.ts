@@ -20,6 +20,8 @@ export class PageLog {
   private problems: string[] = [];
   private expected: RegExp[] = [];
   private inFlight = new Set<Request>();
+  /** Number of requests but streams so far. */
+  begun = 0;
 
   private readonly origins: Set<string>;
 
@@ -71,7 +73,7 @@ export class PageLog {
   }
 
   /** Waits until no request but streams has been under way for 100 ms. */
-  async idle(timeout = 10_000) {
+  async idle(timeout = 60_000) {
     const end = Date.now() + timeout;
     for (let quiet = 0; quiet < 100; ) {
       if (Date.now() > end) throw new Error(`still loading: ${[...this.inFlight].map((request) => this.name(request)).join(', ')}`);
@@ -91,6 +93,7 @@ export class PageLog {
     if (!this.origins.has(new URL(url).origin)) this.problems.push(`another origin: ${url}`);
     if (isStream(url)) return;
     this.inFlight.add(request);
+    this.begun += 1;
     const { pathname } = new URL(url);
     if (/\/admin\/dashboard(\/|$)/.test(pathname)) this.files.push(pathname);
     else if (!OF_THE_SHELL.test(pathname)) this.requests.push(this.name(request));

@@ -56,6 +56,7 @@ export function row(page: Page, text: string | RegExp): Locator {
 /** Opens the detail of a row: the row itself if it can have the focus, else its first link or button. */
 export async function openRow(page: Page, text: string) {
   const found = row(page, text).first();
+  await expect(found).toBeVisible();
   const opensItself = (await found.getAttribute('tabindex')) !== null;
   const opener = found.getByRole('link').or(found.getByRole('button')).first();
   await (opensItself ? found.click({ position: { x: 40, y: 12 } }) : opener.click());
@@ -95,11 +96,10 @@ async function toggle(form: Locator, label: string, wanted: boolean) {
   if ((await control.isChecked()) !== wanted) await control.click();
 }
 
-/** Presses the button that stores a form, and the one of the difference that is shown before, if any. */
+/** Presses the button that stores a form. `Save` shows the difference first, which has a button of its own. */
 export async function save(page: Page, button: string) {
   await dialog(page).getByRole('button', { name: button, exact: true }).click();
-  const review = page.getByRole('button', { name: 'Save changes', exact: true });
-  if (await review.isVisible().catch(() => false)) await review.click();
+  if (button === 'Save') await page.getByRole('button', { name: 'Save changes', exact: true }).click();
 }
 
 /** Confirms a deletion; with `typed`, after the name was typed. */
@@ -112,11 +112,10 @@ export async function confirm(page: Page, typed?: string, button?: string) {
   await expect(cancel).toHaveCount(0);
 }
 
-/** Closes what is open, e.g. the dialog with a new key. */
+/** Closes all dialogs, e.g. the one with a new key. One that is closing already is left alone. */
 export async function closeDialogs(page: Page) {
-  for (let left = 3; left > 0 && (await dialog(page).isVisible().catch(() => false)); left -= 1) {
-    await page.keyboard.press('Escape');
-    await page.waitForTimeout(250);
-  }
-  await expect(dialog(page)).toHaveCount(0);
+  await expect(async () => {
+    if (await dialog(page).count()) await page.keyboard.press('Escape');
+    await expect(dialog(page)).toHaveCount(0, { timeout: 1000 });
+  }).toPass();
 }

@@ -1,7 +1,8 @@
 // Fills a gateway with one or more of everything that the pages show, through its API.
+import { expect } from '@playwright/test';
 import type { Gateway } from './gateway';
 
-/** What the tests refer to by name. */
+/** Names that the tests refer to. */
 export const SAMPLE = {
   provider: 'openai-eu',
   pool: 'demo-pool',
@@ -40,12 +41,22 @@ export async function fill(gateway: Gateway): Promise<Samples> {
   await post('/identity/roles', { name: SAMPLE.role, description: 'Reads the audit log', permissions: [{ action: 'read', resource: 'audit', effect: 'allow' }] });
   await post('/identity/users', { email: SAMPLE.user, name: 'Ada', password: 'correct horse battery staple', roles: [SAMPLE.role] });
   const key = await post('/auth-keys', { name: SAMPLE.key, user_path: SAMPLE.userPath, scopes: ['inference'], rate_limits: { requests_per_minute: 600 } });
-  await makeCalls(gateway, key.key);
+  const calls = await makeCalls(gateway, key.key);
+  for (const log of ['/audit/log', '/usage/log?cache_mode=all']) await expect.poll(() => total(gateway, log), { timeout: 60_000 }).toBeGreaterThanOrEqual(calls);
   return { inferenceKey: key.key, inferenceKeyId: key.id };
 }
 
-/** Successful calls, streams, a cache hit, a conversation, a blocked call, an unknown model, a failed provider. */
-async function makeCalls(gateway: Gateway, key: string) {
+const total = async (gateway: Gateway, list: string): Promise<number> => (await gateway.expectApi('GET', list)).total;
+
+/** Makes a call and waits until the audit log has it: entries are written a moment after the answer. */
+export async function recorded(gateway: Gateway, query: string, call: () => Promise<unknown>) {
+  const before = await total(gateway, `/audit/log?${query}`);
+  await call();
+  await expect.poll(() => total(gateway, `/audit/log?${query}`)).toBeGreaterThan(before);
+}
+
+/** Makes the calls of the samples and returns their number: successful calls, streams, a cache hit, a conversation, a blocked call, an unknown model, a failed provider. */
+async function makeCalls(gateway: Gateway, key: string): Promise<number> {
   for (const text of ['Hello', 'Hello', 'What is the capital of France?']) await gateway.chat(text, { key });
   await gateway.chat('Tell me a story', { key, stream: true });
   await gateway.chat('My password is hunter2', { key });
@@ -58,4 +69,5 @@ async function makeCalls(gateway: Gateway, key: string) {
   for (const count of [1, 3]) {
     await gateway.call('POST', '/v1/chat/completions', { model: 'demo-chat', messages: turns.slice(0, count) }, headers);
   }
+  return 11;
 }
