@@ -1,4 +1,5 @@
 import { keepPreviousData, QueryClient, useInfiniteQuery, useQuery, type QueryKey } from "@tanstack/react-query";
+import { useMemo } from "react";
 import { unwrapTagged } from "./client";
 import { ApiError } from "./errors";
 
@@ -48,15 +49,18 @@ export function usePagedList<Row, Page extends { entries: Row[] }>(key: QueryKey
     queryFn: async ({ pageParam, signal }) => (await unwrapTagged(read(pageParam, signal))).value,
     getNextPageParam: (page: Page) => next(page),
     placeholderData: keepPrevious ? keepPreviousData : undefined,
+    // A further page keeps the pages before it as they are: comparing them all would take longer with every page.
+    structuralSharing: false,
     // Going back to a long list shows what was read: reading it again would be one request per page.
     refetchOnMount: (found) => (found.state.data?.pages.length ?? 0) < 2,
     ...rest,
   });
-  const pages = query.data?.pages ?? [];
+  const data = query.data;
+  const rows = useMemo(() => data?.pages.flatMap((page) => page.entries) ?? [], [data]);
   return {
     ...query,
-    pages,
-    rows: pages.flatMap((page) => page.entries),
+    pages: data?.pages ?? [],
+    rows,
     loadMore: () => {
       if (query.hasNextPage && !query.isFetchingNextPage) void query.fetchNextPage();
     },

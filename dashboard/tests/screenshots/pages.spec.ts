@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { Gateway } from '../support/gateway';
 import { startWithRows } from '../support/generated_rows';
 import { PAGES } from '../support/pages';
-import { fill } from '../support/sample_data';
+import { fill, SAMPLE } from '../support/sample_data';
 import { settled, signIn, test as base } from '../support/test';
 
 const FOLDER = resolve(import.meta.dirname, '../../../.cache/screenshots');
@@ -21,12 +21,22 @@ const test = base.extend<object, { filled: any }>({
   filled: [
     async ({}, use) => {
       const gateway = await startWithRows(ROWS);
-      await use({ gateway, samples: await fill(gateway) });
+      const samples = await fill(gateway);
+      const traffic = setInterval(() => void makeCall(gateway, samples.inferenceKey), 400);
+      await use({ gateway, samples });
+      clearInterval(traffic);
       await gateway.stop();
     },
-    { scope: 'worker', timeout: 300_000 },
+    { scope: 'worker', timeout: 900_000 },
   ],
 });
+
+/** One call, so that live figures have something to show; some fail, some are answered from the cache. */
+async function makeCall(gateway: Gateway, key: string) {
+  const chance = Math.random();
+  const text = chance < 0.3 ? 'Hello' : `What is the square of ${Math.round(chance * 1000)}?`;
+  await gateway.chat(text, { model: chance > 0.95 ? 'no-such-model' : SAMPLE.alias, key, stream: chance > 0.6 }).catch(() => undefined);
+}
 
 test.beforeAll(() => mkdirSync(FOLDER, { recursive: true }));
 

@@ -7,7 +7,7 @@ const inspector = 'dialog.drawer';
 /** Waits for the stream of new calls: those made before it are not in it. */
 const connected = (page: Page) => expect(page.getByRole('button', { name: /Live tail/ })).toHaveAttribute('data-state', 'live');
 
-test('the list has figures and needs one request', async ({ page, visit, log }) => {
+test('the list has figures and needs two requests', async ({ page, visit, log }) => {
   await visit('/audit');
   await expect(page.getByRole('region', { name: 'Figures' })).toContainText('Calls');
   await expect(page.getByRole('table', { name: 'Calls' }).getByRole('row').nth(1)).toBeVisible();
@@ -147,7 +147,7 @@ test('scrolling reads the next page with the cursor, without counting again', as
 
 test('errors are listed by the server, without bodies', async ({ page, gateway, visit, log }) => {
   await visit('/audit?status=error');
-  expect(log.requests.filter((request) => request.includes('status=error') && request.includes('include_data=false'))).toHaveLength(1);
+  expect(log.requests.filter((request) => request.includes('status=error') && request.includes('include_data=false') && request.includes('limit=50'))).toHaveLength(1);
   const { entries } = (await gateway.api('GET', '/audit/log?status=error&days=7')).body;
   expect(entries.length).toBeGreaterThan(0);
   await expect(page.getByRole('table', { name: 'Calls' }).getByRole('row').filter({ hasText: /\b200\b/ })).toHaveCount(0);

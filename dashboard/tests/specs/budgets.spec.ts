@@ -1,5 +1,5 @@
 // Budgets: life of one, with its difference, reset and undo; settings.
-import { closeDialogs, confirm, dialog, fillForm, openRow, row, save } from '../support/resource';
+import { closeDialogs, confirm, dialog, fillForm, openRow, row, save, undo } from '../support/resource';
 import { expect, test } from '../support/test';
 
 type Budget = { user_path: string; amount: number; spent: number; child_default?: number | null };
@@ -20,7 +20,7 @@ test('a budget is created, edited, reset and deleted', async ({ page, gateway, v
   await expect(dialog(page).getByRole('group', { name: 'Difference' })).toContainText('amount: 40');
   await dialog(page).getByRole('button', { name: 'Save changes' }).click();
   await expect.poll(stored).toMatchObject({ amount: 40 });
-  await page.getByRole('button', { name: 'Undo' }).last().click();
+  await undo(page, 'Budget of /p3-budget saved');
   await expect.poll(stored).toMatchObject({ amount: 25 });
 
   await page.getByRole('button', { name: 'Actions for /p3-budget' }).click();
@@ -54,6 +54,6 @@ test('the settings of budgets are changed and taken back', async ({ page, gatewa
   await fillForm(dialog(page), { 'Day begins at': '05:30' });
   await save(page, 'Save');
   await expect.poll(hour).toBe(5);
-  await page.getByRole('button', { name: 'Undo' }).last().click();
+  await undo(page, 'Settings of budgets saved');
   await expect.poll(hour).toBe(before);
 });

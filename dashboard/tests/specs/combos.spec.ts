@@ -1,5 +1,5 @@
 // Combos: life of one, order and weights of targets, check, conflict.
-import { closeDialogs, dialog, exerciseResource, fillForm, openRow, save } from '../support/resource';
+import { closeDialogs, dialog, exerciseResource, fillForm, openRow, save, undo } from '../support/resource';
 import { expect, test } from '../support/test';
 
 test('a combo is created, edited and deleted', async ({ page, gateway, visit }) => {
@@ -23,7 +23,7 @@ test('targets move, an edit shows its difference and can be undone, and the stor
   await expect(dialog(page).getByRole('group', { name: 'Difference' })).toBeVisible();
   await dialog(page).getByRole('button', { name: 'Save changes' }).click();
   await expect.poll(async () => (await gateway.api('GET', '/combos/p4-order')).body.selectors).toEqual(['openai-eu/gpt-4o', 'demo/demo-chat']);
-  await page.getByRole('button', { name: 'Undo' }).click();
+  await undo(page, 'p4-order is saved');
   await expect.poll(async () => (await gateway.api('GET', '/combos/p4-order')).body.selectors).toEqual(['demo/demo-chat', 'openai-eu/gpt-4o']);
   await gateway.expectApi('DELETE', '/combos/p4-order');
 });

@@ -1,6 +1,6 @@
 // Guardrails: forms from the type schemas, the test box, and references on delete.
 import { test, expect } from '../support/test';
-import { confirm, dialog, fillForm, row, save } from '../support/resource';
+import { confirm, dialog, fillForm, row, save, undo } from '../support/resource';
 
 test('a guardrail is created, edited and deleted, each with undo', async ({ page, gateway, visit }) => {
   const stored = async () => (await gateway.api('GET', '/guardrails/no-cards')).body;
@@ -17,7 +17,7 @@ test('a guardrail is created, edited and deleted, each with undo', async ({ page
   await expect(dialog(page).getByRole('group', { name: 'Difference' })).toContainText('mode: monitor');
   await dialog(page).getByRole('button', { name: 'Save changes' }).click();
   await expect.poll(stored).toMatchObject({ mode: 'monitor', description: 'Card data' });
-  await page.getByRole('listitem').filter({ hasText: 'no-cards is saved' }).getByRole('button', { name: 'Undo' }).click();
+  await undo(page, 'no-cards is saved');
   await expect.poll(stored).toMatchObject({ mode: 'enforce', description: null });
 
   await page.getByRole('button', { name: 'More for no-cards' }).click();

@@ -1,6 +1,6 @@
 // Models: inventory with filters in the URL, aliases, overrides, prices, import and history.
 import { SAMPLE } from '../support/sample_data';
-import { confirm, dialog, exerciseResource, fillForm, openRow, row, save } from '../support/resource';
+import { confirm, dialog, exerciseResource, fillForm, openRow, row, save, undo } from '../support/resource';
 import { expect, test } from '../support/test';
 
 test('the inventory filters on all models and keeps the filters in the URL', async ({ page, visit }) => {
@@ -26,7 +26,7 @@ test('an alias is created, edited and deleted', async ({ page, gateway, visit })
     edit: { fields: { Description: 'For chats' }, stored: { description: 'For chats', target: SAMPLE.model } },
     remove: { button: 'Delete alias' },
   });
-  await page.getByRole('button', { name: 'Undo' }).last().click();
+  await undo(page, 'p4-alias is deleted');
   await expect.poll(async () => (await gateway.api('GET', '/aliases/p4-alias')).body.description).toBe('For chats');
   await gateway.expectApi('DELETE', '/aliases/p4-alias');
 });

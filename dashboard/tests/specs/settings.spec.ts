@@ -1,6 +1,6 @@
 // Settings: value, default, source and lock; a change with its difference and undo.
 import { test, expect } from '../support/test';
-import { closeDialogs, dialog, fillForm, openRow, row } from '../support/resource';
+import { closeDialogs, dialog, fillForm, openRow, row, undo } from '../support/resource';
 
 test('a setting is changed, taken back, changed and reset', async ({ page, gateway, visit }) => {
   const stored = async () => ((await gateway.api('GET', '/settings')).body.settings as any[]).find((each) => each.name === 'log.level');
@@ -14,7 +14,7 @@ test('a setting is changed, taken back, changed and reset', async ({ page, gatew
   };
   await visit('/settings?search=log.level');
   await change();
-  await page.getByRole('listitem').filter({ hasText: 'LOG_LEVEL is debug' }).getByRole('button', { name: 'Undo' }).click();
+  await undo(page, 'LOG_LEVEL is debug');
   await expect.poll(stored).toMatchObject({ value: 'info', source: 'default' });
   await expect(row(page, 'log.level')).toContainText('info');
   await change();

@@ -1,7 +1,7 @@
 // Workflows: the tree of scopes, new versions with their difference, rollback and deactivation.
 import { SAMPLE } from '../support/sample_data';
 import { test, expect } from '../support/test';
-import { confirm, dialog, fillForm, row, save } from '../support/resource';
+import { confirm, dialog, fillForm, row, save, undo } from '../support/resource';
 
 test('a workflow is created, edited as a new version, rolled back and deactivated', async ({ page, gateway, visit }) => {
   const active = async () => ((await gateway.api('GET', '/workflows')).body as any[]).find((each) => each.scope.scope_user_path === '/flow');
@@ -24,7 +24,7 @@ test('a workflow is created, edited as a new version, rolled back and deactivate
   await expect(dialog(page).getByRole('group', { name: 'Difference' })).toContainText('retries: 2');
   await dialog(page).getByRole('button', { name: 'Roll back to this version' }).click();
   await expect.poll(active).toMatchObject({ version: 1 });
-  await page.getByRole('listitem').filter({ hasText: 'Version 1 is in force' }).getByRole('button', { name: 'Undo' }).click();
+  await undo(page, 'Version 1 is in force');
   await expect.poll(active).toMatchObject({ version: 2 });
 
   await page.getByRole('button', { name: 'More for /flow' }).click();

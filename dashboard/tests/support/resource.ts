@@ -112,6 +112,11 @@ export async function confirm(page: Page, typed?: string, button?: string) {
   await expect(cancel).toHaveCount(0);
 }
 
+/** Takes a change back in the message that names it; messages of earlier changes have a button Undo, too. */
+export async function undo(page: Page, message: string) {
+  await page.getByRole('list', { name: 'Messages' }).getByRole('listitem').filter({ hasText: message }).last().getByRole('button', { name: 'Undo' }).click();
+}
+
 /** Closes all dialogs, e.g. the one with a new key. One that is closing already is left alone. */
 export async function closeDialogs(page: Page) {
   await expect(async () => {

@@ -1,5 +1,5 @@
 import { ArrowDown, ArrowUp } from "lucide-react";
-import { Fragment, useRef, useState } from "react";
+import { Fragment, memo, useCallback, useLayoutEffect, useRef, useState, type ReactNode } from "react";
 import { useShortcut } from "@/app/shortcuts";
 import { cx } from "../cx";
 import type { Column, Sort, TableProps } from "./types";
@@ -25,6 +25,40 @@ function Head<Row>({ column, sort, onSort, flush }: { column: Column<Row>; sort?
   );
 }
 
+type RowProps<Row> = { row: Row; id: string; columns: readonly Column<Row>[]; current: boolean; focusable: boolean; open: boolean; line: string; height: number; flush?: boolean; onOpen?: (row: Row) => void; onCursor: (id: string) => void; actions?: (row: Row) => ReactNode };
+
+function DeskRow<Row>({ row, id, columns, current, focusable, open, line, height, flush, onOpen, onCursor, actions }: RowProps<Row>) {
+  return (
+    <tr
+      data-key={id}
+      aria-selected={onOpen ? current : undefined}
+      tabIndex={onOpen ? (focusable ? 0 : -1) : undefined}
+      style={{ height }}
+      onClick={onOpen && ((event) => !(event.target as HTMLElement).closest("a, button, input, select") && onOpen(row))}
+      onFocus={onOpen && (() => onCursor(id))}
+      onKeyDown={
+        onOpen &&
+        ((event) => {
+          if (event.key !== "Enter" || event.target !== event.currentTarget) return;
+          event.preventDefault();
+          onOpen(row);
+        })
+      }
+      className={cx("focus-visible:-outline-offset-2", onOpen && "cursor-pointer", open ? "bg-accent-soft [&>td:first-child]:shadow-[inset_2px_0_0_var(--accent)]" : onOpen && "hover:bg-hover")}
+    >
+      {columns.map((column) => (
+        <td key={column.key} className={cx("px-3 whitespace-nowrap", edge(flush), line, column.align === "right" && "num text-right", column.className)}>
+          {column.cell(row)}
+        </td>
+      ))}
+      {actions && <td className={cx("w-12 pr-4 text-right", line)}>{actions(row)}</td>}
+    </tr>
+  );
+}
+
+/** Drawn again only when the row itself changes: scrolling a long list draws the rows that come, not all in sight. */
+const MemoRow = memo(DeskRow) as typeof DeskRow;
+
 /** The table of wide screens: sortable head, J and K to move, Enter to open. */
 export function DeskRows<Row>(props: TableProps<Row>) {
   const { label, rows, columns, rowKey, onOpen, selected, sort, onSort, actions, detail, rowHeight = 36, flush, bare } = props;
@@ -34,6 +68,11 @@ export function DeskRows<Row>(props: TableProps<Row>) {
   const open = selected ?? null;
   const current = open ?? cursor;
   const width = columns.length + (actions ? 1 : 0);
+  const latest = useRef(onOpen);
+  useLayoutEffect(() => {
+    latest.current = onOpen;
+  });
+  const openRow = useCallback((row: Row) => latest.current?.(row), []);
 
   const move = (step: number) => {
     if (!onOpen || !rows.length) return;
@@ -74,30 +113,7 @@ export function DeskRows<Row>(props: TableProps<Row>) {
           const line = bare || more || index === rows.length - 1 ? "" : "border-b border-line";
           return (
             <Fragment key={key}>
-              <tr
-                data-key={key}
-                aria-selected={onOpen ? on : undefined}
-                tabIndex={onOpen ? (on || (current === null && index === 0) ? 0 : -1) : undefined}
-                style={{ height: rowHeight }}
-                onClick={onOpen && ((event) => !(event.target as HTMLElement).closest("a, button, input, select") && onOpen(row))}
-                onFocus={onOpen && (() => setCursor(key))}
-                onKeyDown={
-                  onOpen &&
-                  ((event) => {
-                    if (event.key !== "Enter" || event.target !== event.currentTarget) return;
-                    event.preventDefault();
-                    onOpen(row);
-                  })
-                }
-                className={cx("focus-visible:-outline-offset-2", onOpen && "cursor-pointer", open === key ? "bg-accent-soft [&>td:first-child]:shadow-[inset_2px_0_0_var(--accent)]" : onOpen && "hover:bg-hover")}
-              >
-                {columns.map((column) => (
-                  <td key={column.key} className={cx("px-3 whitespace-nowrap", edge(flush), line, column.align === "right" && "num text-right", column.className)}>
-                    {column.cell(row)}
-                  </td>
-                ))}
-                {actions && <td className={cx("w-12 pr-4 text-right", line)}>{actions(row)}</td>}
-              </tr>
+              <MemoRow row={row} id={key} columns={columns} current={on} focusable={on || (current === null && index === 0)} open={open === key} line={line} height={rowHeight} flush={flush} onOpen={onOpen && openRow} onCursor={setCursor} actions={actions} />
               {more && (
                 <tr>
                   <td colSpan={width} className={cx("px-4 pb-2", index < rows.length - 1 && "border-b border-line")}>

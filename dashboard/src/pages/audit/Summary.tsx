@@ -38,10 +38,12 @@ function rangeOf({ days, start_date, end_date }: Filters, now: number): [from: n
 /** Figures over the list and the histogram of calls; a bar leads to its day. */
 export function Summary({ stats, now, filters, setFilters }: { stats: Stats | null | undefined; now: number; filters: Filters; setFilters: SetFilters }) {
   if (!stats) return <div role="status" aria-label="Loading" className="flex h-[78px] items-end gap-6 border-b border-line px-6 pb-4"><Skeleton /><Skeleton /><Skeleton className="w-96" /></div>;
-  const { bars, seconds } = barsOf(stats, ...rangeOf(filters, now));
+  // The figures of the filters before are shown while new ones are read; their time is not known then.
+  const moment = now || Date.parse(stats.buckets.at(-1)?.start ?? "") || 0;
+  const { bars, seconds } = barsOf(stats, ...rangeOf(filters, moment));
   const first = bars[0];
   const middle = [0, 0.25, 0.5, 0.75].map((share) => bars[Math.floor(share * bars.length)]).filter((bar) => bar !== undefined);
-  const last = filters.end_date && filters.end_date < isoDay(now) ? day(`${filters.end_date}T12:00:00Z`) : "now";
+  const last = filters.end_date && filters.end_date < isoDay(moment) ? day(`${filters.end_date}T12:00:00Z`) : "now";
   const wide = seconds * bars.length > 2 * 86_400;
   const label = (bar: Bar) => (wide ? day(bar.start * 1000) : clock(bar.start * 1000));
   const openDay = (index: number) => {

@@ -15,13 +15,14 @@ import { columnsFor } from "./columns";
 import { AuditFilters } from "./Filters";
 import { Inspector, type InspectorTab } from "./Inspector";
 import { canFollow, useLiveTail } from "./live";
-import { exportUrl, filtered, NO_CALL_FILTERS, useAuditFilters, useAuditLog } from "./queries";
+import { exportUrl, filtered, NO_CALL_FILTERS, useAuditFilters, useAuditLog, useAuditStats } from "./queries";
 import { Summary } from "./Summary";
 
 /** All audited calls: filters in the URL, histogram, live tail, and the inspector. */
 export default function AuditPage() {
   const [filters, setFilters] = useAuditFilters();
   const log = useAuditLog(filters);
+  const figures = useAuditStats(filters);
   const client = useQueryClient();
   const [tailing, setTailing] = useState(true);
   const [over, setOver] = useState(false);
@@ -35,8 +36,11 @@ export default function AuditPage() {
     const known = new Set(log.rows.map((row) => row.id));
     return [...live.shown.filter((row) => !known.has(row.id)), ...log.rows];
   }, [live.shown, log.rows]);
-  const stats = first?.stats;
-  const columns = useMemo(() => columnsFor(Math.max(stats?.p95_ms ?? 0, 1)), [stats?.p95_ms]);
+  const stats = figures.data?.stats;
+  const columns = useMemo(() => columnsFor(stats?.p95_ms ? Math.max(stats.p95_ms, 1) : 0), [stats?.p95_ms]);
+
+  // Enough to suggest values for filters, however long the list gets.
+  const newest = useMemo(() => rows.slice(0, 500), [rows]);
 
   // The list beyond the newest calls would have a gap: it is read again.
   const full = live.shown.length >= 500;
@@ -44,7 +48,7 @@ export default function AuditPage() {
     if (full) void client.resetQueries({ queryKey: ["audit"] });
   }, [full, client]);
 
-  const at = rows.findIndex((row) => row.id === filters.open || row.request_id === filters.open);
+  const at = filters.open === "" ? -1 : rows.findIndex((row) => row.id === filters.open || row.request_id === filters.open);
   const open = (id: string) => setFilters({ open: id }, { push: !filters.open });
   const step = (by: -1 | 1) => {
     const row = rows[at + by];
@@ -72,8 +76,8 @@ export default function AuditPage() {
         </>
       }
     >
-      <AuditFilters filters={filters} setFilters={setFilters} stats={stats} rows={rows} />
-      {!log.error && <Summary stats={stats} now={log.dataUpdatedAt} filters={filters} setFilters={setFilters} />}
+      <AuditFilters filters={filters} setFilters={setFilters} stats={stats} rows={newest} />
+      {!log.error && !figures.error && <Summary stats={stats} now={figures.dataUpdatedAt} filters={filters} setFilters={setFilters} />}
       <NewBar count={live.waiting} dropped={live.dropped} onShow={showNew} />
       <div className="flex-1 bg-surface" onPointerEnter={(event) => event.pointerType === "mouse" && setOver(true)} onPointerLeave={() => setOver(false)}>
         {off ? (
