@@ -133,7 +133,10 @@ impl TextStream {
                 _ => write_edited(&self.held, self.passed, self.passed..end, &edits, output),
             }
         }
-        self.context.extend(self.held.drain(..end - self.passed));
+        let passed = &self.held[..end - self.passed];
+        let start = passed.floor_char_boundary(passed.len().saturating_sub(CONTEXT_LENGTH));
+        self.context.push_str(&passed[start..]);
+        self.held.drain(..end - self.passed);
         let start = self.context.len().saturating_sub(CONTEXT_LENGTH);
         self.context.drain(..self.context.floor_char_boundary(start));
         self.passed = end;
