@@ -17,7 +17,7 @@ use crate::StoreError;
 use plan::Part;
 
 pub use figures::Figures;
-pub(super) use figures::{INPUT, OUTPUT};
+pub(super) use figures::{INPUT, OUTPUT, UNPRICED_ROW};
 
 /// Time intervals of equal length; the number of an interval is `(seconds since the epoch + offset) / seconds`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

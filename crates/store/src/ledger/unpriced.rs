@@ -1,13 +1,12 @@
 //! Usage without a cost because its model has no price.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::LazyLock;
 
 use domain::clock::Timestamp;
 use sqlx::SqlStr;
 
 use super::delta::{self, Decoder};
-use super::reports::{INPUT, OUTPUT};
+use super::reports::{INPUT, OUTPUT, UNPRICED_ROW};
 use super::rollup::{self, QUARTER_HOUR};
 use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
@@ -28,9 +27,6 @@ pub struct UnpricedUsage {
 }
 
 const GROUPED: &str = "GROUP BY model, provider, provider_name";
-/// The condition of rows that `Sums` counts as unpriced: answers from the cache need no price.
-static UNPRICED_ROW: LazyLock<String> =
-    LazyLock::new(|| format!("input_cost IS NULL AND cache_type = '' AND {} + {} > 0", *INPUT, *OUTPUT));
 const QUARTER_MICROS: i64 = QUARTER_HOUR * 1_000_000;
 
 impl Ledger {

@@ -8,7 +8,7 @@ use domain::money::Nanos;
 use http::HeaderMap;
 use serde::Serialize;
 use serde_json::Value;
-use store::{Axis, CacheMode, UsageFilter};
+use store::{Axis, CacheMode, Report, UsageFilter};
 use utoipa::ToSchema;
 
 use crate::App;
@@ -111,7 +111,6 @@ pub async fn figures(
     let costs = costs.by(Axis::Model, CHART_MODELS).await?;
     let models = breakdown::by_model(app, filter.clone()).await?;
     let user_paths = breakdown::by_user_path(app, filter.clone()).await?;
-    let unpriced = app.refresher.store().ledger().unpriced(&filter).await?;
     let names: HashSet<&str> = models.iter().map(|usage| &*usage.model).collect();
     Ok(OverviewUsage {
         interval: interval.name(),
@@ -126,12 +125,19 @@ pub async fn figures(
         models: models.into_iter().take(ROWS).collect(),
         user_paths_by_cost: by_cost(&user_paths, |row| &row.usage),
         user_paths: user_paths.into_iter().take(ROWS).collect(),
-        unpriced: UnpricedTotals {
-            models: unpriced.len(),
-            requests: unpriced.iter().map(|usage| usage.requests).sum(),
-        },
+        unpriced: unpriced(app, filter).await?,
         periods,
     })
+}
+
+/// Models and calls without a price, from the sums by model: the tokens and times in the list of unpriced usage take
+/// longer to read.
+async fn unpriced(app: &App, filter: UsageFilter) -> Result<UnpricedTotals, Problem> {
+    let report = Report::of(filter).by(&[Axis::Model, Axis::Provider, Axis::ProviderName]);
+    let lines = app.refresher.store().ledger().report(&report).await?;
+    let calls: Vec<i64> =
+        lines.iter().map(|line| line.figures.unpriced()).filter(|calls| *calls > 0).collect();
+    Ok(UnpricedTotals { models: calls.len(), requests: calls.iter().sum() })
 }
 
 /// The range before, which has the same length.

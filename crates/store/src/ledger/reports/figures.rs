@@ -10,7 +10,7 @@ use crate::database::Row;
 use crate::ledger::histogram::{Histogram, SLOTS, percentile};
 use crate::ledger::rollup::{Sums, sum_column};
 
-const COUNT: usize = 17;
+const COUNT: usize = 18;
 
 /// The expression for each figure over sums, and over a usage row.
 pub(super) static COLUMNS: LazyLock<[(&str, &str); COUNT]> = LazyLock::new(|| {
@@ -32,6 +32,7 @@ pub(super) static COLUMNS: LazyLock<[(&str, &str); COUNT]> = LazyLock::new(|| {
         ("saved_cost", "COALESCE(saved_cost, 0)"),
         ("cache_misses", "cache_miss"),
         ("prompt_cache_savings", "COALESCE(prompt_cache_savings, 0)"),
+        ("unpriced", UNPRICED.as_str()),
     ]
 });
 /// The numbers of the columns of `Sums` that each figure adds up.
@@ -40,6 +41,11 @@ static SUM_COLUMNS: LazyLock<[Vec<usize>; COUNT]> =
 /// The sum of the buckets of one side.
 pub(in crate::ledger) static INPUT: LazyLock<String> = LazyLock::new(|| Tokens::INPUT.join(" + "));
 pub(in crate::ledger) static OUTPUT: LazyLock<String> = LazyLock::new(|| Tokens::OUTPUT.join(" + "));
+/// The condition of rows that `Sums` counts as unpriced: answers from the cache need no price.
+pub(in crate::ledger) static UNPRICED_ROW: LazyLock<String> =
+    LazyLock::new(|| format!("input_cost IS NULL AND cache_type = '' AND {} + {} > 0", *INPUT, *OUTPUT));
+static UNPRICED: LazyLock<String> =
+    LazyLock::new(|| format!("CASE WHEN {} THEN 1 ELSE 0 END", *UNPRICED_ROW));
 const CACHE_WRITE: &str = "cache_write_5m + cache_write_1h";
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -158,6 +164,11 @@ impl Figures {
     /// The cost that prompt caches of providers saved; `None` when no call was priced.
     pub fn prompt_cache_savings(&self) -> Option<Nanos> {
         self.cost(self.sums[16])
+    }
+
+    /// The number of calls that consumed tokens and have no price.
+    pub fn unpriced(&self) -> i64 {
+        self.sums[17]
     }
 
     /// Percentile in milliseconds of the requested histogram; `None` when it counts no call.
