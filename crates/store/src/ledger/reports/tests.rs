@@ -208,7 +208,8 @@ async fn all_tables_hold_the_same_sums_and_a_new_price_reaches_all() {
                 let update = "UPDATE usage SET input_cost = 7, output_cost = 5 WHERE id = $1";
                 open.execute(update, &[(&receipt.id).into()]).await.unwrap();
                 let key = rollup::key(receipt.at, texts(receipt));
-                let sums = vec![(key, Sums::repriced(true, old, changed))];
+                let needs_price = receipt.cache_type.is_empty();
+                let sums = vec![(key, Sums::repriced(needs_price, old, changed))];
                 store.ledger().writer.add_to_rollups(&mut open, sums).await.unwrap();
             }
             open.commit().await.unwrap();
