@@ -9,6 +9,7 @@ pub mod clock;
 pub mod fault;
 pub mod ids;
 pub mod json;
+pub mod live_replicas;
 pub mod model;
 pub mod money;
 pub mod period;

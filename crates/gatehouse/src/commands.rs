@@ -10,11 +10,13 @@ pub mod explain;
 mod gateway_client;
 mod gateway_http;
 pub mod init;
+pub mod journal;
 pub mod keys;
 pub mod models;
 pub mod restore;
 pub mod secrets;
 pub mod serve;
+pub mod version;
 
 use std::path::Path;
 use std::process::ExitCode;

@@ -91,11 +91,16 @@ enum Command {
     Backup(commands::backup::Options),
     /// Replace the data of a stopped gateway by a backup (SQLite)
     Restore(commands::restore::Options),
+    /// Work on the journals of gateways that have ended
+    #[command(subcommand)]
+    Journal(commands::journal::Action),
     /// Recover from a lost encryption key
     #[command(subcommand)]
     Secrets(commands::secrets::Action),
     /// Benchmark this gateway on this machine: mock upstream, load, direct call and baseline proxy in one run
     Bench(commands::bench::Options),
+    /// Print the version of this build
+    Version(commands::version::Options),
 }
 
 #[derive(Subcommand)]
@@ -125,6 +130,8 @@ fn main() -> ExitCode {
         Command::Plan(options) => commands::config_files::plan(line.config.as_deref(), &options),
         Command::Apply(options) => commands::config_files::apply(line.config.as_deref(), &options),
         Command::Schema => commands::config_files::schema(),
+        Command::Journal(action) => commands::journal::run(line.config.as_deref(), &action),
+        Command::Version(options) => commands::version::run(&options),
         Command::Keys(action) => commands::keys::run(line.config.as_deref(), action),
         Command::Models(action) => commands::models::run(line.config.as_deref(), &action),
         Command::Secrets(action) => commands::secrets::run(line.config.as_deref(), &action),

@@ -1,4 +1,4 @@
-//! The system clock and the system's random numbers: the only place that reads them.
+//! The system clock, the system's random numbers and the name of the machine: the only place that reads them.
 
 use std::cell::RefCell;
 use std::sync::OnceLock;
@@ -21,6 +21,12 @@ impl Clock for SystemClock {
         static START: OnceLock<Instant> = OnceLock::new();
         START.get_or_init(Instant::now).elapsed()
     }
+}
+
+/// The name of this machine or container, as Linux tells it.
+pub fn host_name() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    Some(name.trim()).filter(|name| !name.is_empty()).unwrap_or("unknown").to_owned()
 }
 
 /// Random bytes from the kernel, fetched in blocks because every request needs an id.

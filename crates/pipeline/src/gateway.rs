@@ -2,6 +2,7 @@
 
 pub mod background;
 pub mod metrics_page;
+pub mod replication;
 pub mod webhook_events;
 
 use std::net::IpAddr;
@@ -16,6 +17,7 @@ use domain::capability::{Capabilities, Capability};
 use domain::clock::Clock;
 use domain::fault::Fault;
 use domain::ids::Entropy;
+use domain::live_replicas::LiveReplicas;
 use domain::money::Nanos;
 use domain::resources::workflow::WorkflowFeatures;
 use egress::{Egress, Trust};
@@ -23,6 +25,7 @@ use http::HeaderMap;
 use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
+use self::replication::ReplicaIdentity;
 use crate::budgets::{self, BudgetScope, Budgets, Exceeded, Hold};
 use crate::guardrails::Classifier;
 use crate::policy::Policy;
@@ -31,6 +34,7 @@ use crate::routing::health::{HealthRegistry, Transition};
 use crate::routing::routes::Deployment;
 use crate::services::audit;
 use crate::services::body_work::{BodyWork, LARGE_BODY};
+use crate::services::change_signals::ChangeSignals;
 use crate::services::console::{Console, Notice};
 use crate::services::injection_scorer::InjectionScorer;
 use crate::services::key_uses::KeyUses;
@@ -101,6 +105,10 @@ pub struct Gateway {
     pub webhook_events: Arc<WebhookEvents>,
     /// Limits the audit entries of callers without a valid key.
     pub unknown_callers: audit::EntryLimit,
+    /// The number of processes on the database, for limits that are divided among them.
+    pub live_replicas: LiveReplicas,
+    pub replica: ReplicaIdentity,
+    pub change_signals: ChangeSignals,
 }
 
 impl Gateway {

@@ -2,6 +2,7 @@
 
 mod configured;
 mod discovery;
+mod follow;
 mod identities;
 mod proposal;
 mod reconfigure;
@@ -12,7 +13,6 @@ mod tenant_views;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use domain::capability::Capability;
@@ -323,34 +323,5 @@ impl Refresher {
         for Change { revision, at, actor, kind, name, action, .. } in changes {
             self.gateway.console.notice(at, Notice::Config { actor, kind, name, action, revision });
         }
-    }
-
-    /// Polls for changes of other processes. A file database is queried only if its files may have changed, which
-    /// keeps an idle process cheap.
-    pub async fn keep_following(self: Arc<Self>, interval: Duration) {
-        let mut seen = None;
-        loop {
-            tokio::time::sleep(interval).await;
-            let stamp = self.store.stamp();
-            if stamp.is_some_and(|stamp| stamp.is_still(seen.as_ref(), self.gateway.clock.now())) {
-                continue;
-            }
-            match self.follow().await {
-                Ok(()) => seen = stamp,
-                Err(error) => tracing::debug!(%error, "configuration revision check failed"),
-            }
-        }
-    }
-
-    async fn follow(&self) -> Result<(), StoreError> {
-        if self.store.sessions().newest_change().await? != self.gateway.snapshot().identities.sessions.seq {
-            self.refresh_sessions().await?;
-        }
-        if self.store.documents().revision().await? <= self.gateway.snapshot().revision {
-            return Ok(());
-        }
-        self.refresh().await.inspect_err(|error| {
-            tracing::warn!(%error, "configuration refresh failed");
-        })
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod body_work;
+pub mod change_signals;
 pub mod console;
 pub(crate) mod content_encoding;
 pub mod embedder;

@@ -10,14 +10,15 @@ use std::time::Duration;
 use axum::BoxError;
 use bytes::Bytes;
 use domain::clock::Timestamp;
-use http::{Request, Response};
+use http::header::CONNECTION;
+use http::{HeaderValue, Request, Response, StatusCode, Version};
 use hyper::body::{Body, Incoming};
 use hyper::server::conn::http1::Builder;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use pipeline::services::body_work::BodyLease;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_util::task::TaskTracker;
 
 use crate::framing::{self, ConflictFlag};
@@ -35,6 +36,8 @@ pub struct ListenConfig {
     pub max_connections: usize,
     pub header_timeout: Duration,
     pub write_patience: Duration,
+    /// Time between the stop signal and the end of accepting.
+    pub delay: Duration,
     pub grace: Duration,
 }
 
@@ -44,13 +47,20 @@ impl Default for ListenConfig {
             max_connections: 10_000,
             header_timeout: Duration::from_secs(30),
             write_patience: Duration::from_secs(60),
+            delay: Duration::ZERO,
             grace: Duration::from_secs(30),
         }
     }
 }
 
-/// Accepts and serves connections until `stop` becomes true, then lets open connections finish within the grace period.
-/// Returns the number of connections that were still open when the grace period ended.
+/// The least time between the stop signal and the end of accepting: connections that wait in the listen queue are served.
+const SHORTEST_DELAY: Duration = Duration::from_millis(20);
+/// Time in which a connection that was just accepted may still send its request after the end of accepting.
+const LAST_REQUEST: Duration = Duration::from_millis(100);
+
+/// Accepts and serves connections until `stop` becomes true and the delay has passed, then lets open connections finish
+/// within the grace period. From the stop signal on `/ready` fails, and responses close their connection. Returns the
+/// number of connections that were still open when the grace period ended.
 pub async fn serve(
     listener: TcpListener,
     http_service: HttpService,
@@ -58,56 +68,92 @@ pub async fn serve(
     mut stop: watch::Receiver<bool>,
     workers: &Workers,
 ) -> usize {
-    let connections = TaskTracker::new();
-    let slots = Arc::new(Semaphore::new(config.max_connections));
-    let http1 = Arc::new(http1_builder(&config));
-    loop {
-        // Waits for a free connection slot before accepting, so that connections over the limit stay in the kernel's
-        // backlog. `biased` polls the stop signal first: a busy listener cannot starve it.
-        let slot = tokio::select! {
-            biased;
-            () = stopped(&mut stop) => break,
-            slot = slots.clone().acquire_owned() => slot,
-        };
-        let Ok(slot) = slot else { break };
-        let accepted = tokio::select! {
-            biased;
-            () = stopped(&mut stop) => break,
-            accepted = listener.accept() => accepted,
-        };
-        match accepted {
-            Ok((stream, peer)) => {
-                // Deregisters the socket from this runtime's I/O driver: the worker that serves the connection
-                // registers it with its own.
-                let Ok(stream) = stream.into_std() else { continue };
-                let (http_service, http1, config) = (http_service.clone(), http1.clone(), config.clone());
-                let serve = connection(
-                    stream,
-                    peer.ip(),
-                    http_service,
-                    http1,
-                    config,
-                    stop.clone(),
-                    ConnectionSlot::new(slot, connections.token()),
-                );
-                workers.serve(&connections, serve);
-            }
-            // Most likely out of file descriptors: retrying immediately would spin.
-            Err(error) => {
-                tracing::warn!(%error, "failed to accept connection");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-        }
-    }
-    // From here on new connections are refused. Open ones see the stop signal themselves and shut down gracefully; the
-    // tracker completes when it is closed and all of them, upgraded ones included, have ended.
-    drop(listener);
+    let (close, closing) = watch::channel(false);
+    let acceptor = Acceptor {
+        listener,
+        slots: Arc::new(Semaphore::new(config.max_connections)),
+        http1: Arc::new(http1_builder(&config)),
+        connections: TaskTracker::new(),
+        http_service: http_service.clone(),
+        config,
+        closing,
+        workers,
+    };
+    acceptor.accept_until(stopped(&mut stop)).await;
     http_service.app().drain();
+    let delay = acceptor.config.delay.max(SHORTEST_DELAY);
+    acceptor.accept_until(tokio::time::sleep(delay)).await;
+    // From here on new connections are refused. Open ones see the signal themselves and shut down gracefully; the
+    // tracker completes when it is closed and all of them, upgraded ones included, have ended.
+    let Acceptor { listener, connections, config, .. } = acceptor;
+    drop(listener);
+    http_service.app().end_feeds();
+    let _ = close.send(true);
     connections.close();
     if tokio::time::timeout(config.grace, connections.wait()).await.is_err() {
         tracing::warn!(connections = connections.len(), "grace period expired, closing open connections");
     }
     connections.len()
+}
+
+/// The listener and what its connections share.
+struct Acceptor<'a> {
+    listener: TcpListener,
+    slots: Arc<Semaphore>,
+    http1: Arc<Builder>,
+    connections: TaskTracker,
+    http_service: HttpService,
+    config: ListenConfig,
+    /// Becomes true when connections have to end.
+    closing: watch::Receiver<bool>,
+    workers: &'a Workers,
+}
+
+impl Acceptor<'_> {
+    /// Accepts connections until a future completes.
+    async fn accept_until(&self, end: impl Future<Output = ()>) {
+        let mut end = pin!(end);
+        loop {
+            // Waits for a free connection slot before accepting, so that connections over the limit stay in the kernel's
+            // backlog. `biased` polls the end first: a busy listener cannot starve it.
+            let slot = tokio::select! {
+                biased;
+                () = end.as_mut() => return,
+                slot = self.slots.clone().acquire_owned() => slot,
+            };
+            let Ok(slot) = slot else { return };
+            let accepted = tokio::select! {
+                biased;
+                () = end.as_mut() => return,
+                accepted = self.listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => self.start(stream, peer.ip(), slot),
+                // Most likely out of file descriptors: retrying immediately would spin.
+                Err(error) => {
+                    tracing::warn!(%error, "failed to accept connection");
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            }
+        }
+    }
+
+    /// Serves a connection on a worker.
+    fn start(&self, stream: TcpStream, peer: IpAddr, slot: OwnedSemaphorePermit) {
+        // Deregisters the socket from this runtime's I/O driver: the worker that serves the connection registers it with
+        // its own.
+        let Ok(stream) = stream.into_std() else { return };
+        let serve = connection(
+            stream,
+            peer,
+            self.http_service.clone(),
+            self.http1.clone(),
+            self.config.clone(),
+            self.closing.clone(),
+            ConnectionSlot::new(slot, self.connections.token()),
+        );
+        self.workers.serve(&self.connections, serve);
+    }
 }
 
 fn http1_builder(config: &ListenConfig) -> Builder {
@@ -129,9 +175,14 @@ async fn connection(
 ) {
     let Ok(mut stream) = TcpStream::from_std(stream) else { return };
     let _ = stream.set_nodelay(true);
+    let ended = async {
+        stopped(&mut stop).await;
+        // The client may have connected before the listener closed, and its request may be on its way.
+        tokio::time::sleep(LAST_REQUEST).await;
+    };
     let detected = tokio::select! {
         detected = tokio::time::timeout(config.header_timeout, preface::detect(&mut stream)) => detected,
-        () = stopped(&mut stop) => return,
+        () = ended => return,
     };
     let Ok(Ok(Some(detected))) = detected else { return };
     let client = Client { http_service, peer, slot };
@@ -164,10 +215,18 @@ impl Client {
     where
         B: Body<Data = Bytes, Error = hyper::Error> + Send + Unpin + 'static,
     {
-        match framing::check(&request, &conflict) {
-            Ok(()) => Ok(self.http_service.answer(request, Some(self.peer), Some(self.slot)).await),
-            Err(fault) => Ok(self.http_service.refuse(&request, fault)),
+        let is_http1 = request.version() != Version::HTTP_2;
+        let mut response = match framing::check(&request, &conflict) {
+            Ok(()) => self.http_service.answer(request, Some(self.peer), Some(self.slot.clone())).await,
+            Err(fault) => self.http_service.refuse(&request, fault),
+        };
+        if is_http1
+            && self.http_service.app().is_draining()
+            && response.status() != StatusCode::SWITCHING_PROTOCOLS
+        {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
+        Ok(response)
     }
 }
 
@@ -187,6 +246,10 @@ impl Service for Client {
 
     fn now(&self) -> Timestamp {
         self.http_service.app().gateway.clock.now()
+    }
+
+    fn is_draining(&self) -> bool {
+        self.http_service.app().is_draining()
     }
 }
 

@@ -21,6 +21,11 @@ use crate::path::Named;
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; \
     connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// Whether this build contains the dashboard.
+pub fn has_dashboard() -> bool {
+    !SITE.files.is_empty()
+}
+
 /// The application at its root.
 pub async fn index(State(app): State<Arc<App>>, headers: HeaderMap) -> Result<Response, Problem> {
     answer(SITE, base_path(&app), "", &headers)

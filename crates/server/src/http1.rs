@@ -70,6 +70,10 @@ pub(crate) trait Service {
 
     /// The current time, for the `Date` header.
     fn now(&self) -> domain::clock::Timestamp;
+
+    /// Whether the gateway is about to stop: responses close their connection, so that the client opens the next one
+    /// elsewhere.
+    fn is_draining(&self) -> bool;
 }
 
 /// Serves the requests of a connection until it is closed or a request is unsupported.
@@ -103,6 +107,7 @@ pub(crate) async fn serve(
         let request = request.map(|()| reader.body(body_length, whole, || service.body_lease()));
         let Some(response) = answer(service, request, &reader).await else { return Ok(Served::Closed) };
         let is_stopping = stopping.is_terminated() || stopping.as_mut().now_or_never().is_some();
+        let is_stopping = is_stopping || service.is_draining();
         let keep_alive = keep_alive && !is_stopping && reader.body_left() <= SMALL_BODY as u64;
         let sender = ResponseSender::start(response, has_body, keep_alive, service.now(), &mut writer);
         let reusable = sender.send(&reader, &mut writer).await?;
@@ -127,10 +132,11 @@ fn poll_next(
     timer: &mut HeadTimer,
     stopping: Pin<&mut impl FusedFuture<Output = ()>>,
 ) -> Poll<io::Result<NextHead>> {
-    if stopping.is_terminated() || stopping.poll(context).is_ready() {
-        return Poll::Ready(Ok(NextHead::Closed));
-    }
+    // A request that has arrived is served even if the gateway stops: its sender cannot know that it was not read.
     match reader.poll_head(context) {
+        Poll::Pending if stopping.is_terminated() || stopping.poll(context).is_ready() => {
+            Poll::Ready(Ok(NextHead::Closed))
+        }
         Poll::Pending if timer.poll_expired(context) => Poll::Ready(Ok(NextHead::Closed)),
         next => next,
     }

@@ -52,6 +52,7 @@ use pipeline::services::live_value::LiveValue;
 pub use accept::{ListenConfig, serve};
 pub use admin::config::{FileResources, schema as config_schema};
 pub use admin::identity::create_first_admin;
+pub use dashboard_files::has_dashboard;
 pub use http_service::HttpService;
 pub use router::{document, published_document, routes};
 pub use runtime_settings::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
@@ -184,11 +185,15 @@ impl App {
         })
     }
 
-    /// Starts draining: `/ready` fails, so that load balancers stop sending requests, and the streams of the console
-    /// and the audit log end, because they would otherwise delay the shutdown.
+    /// Starts draining: `/ready` fails, so that load balancers stop sending requests, and responses close their
+    /// connection.
     pub fn drain(&self) {
         // Relaxed is enough: the flag guards no other data, and its readers poll it.
         self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends the streams of the console and the audit log, because they would otherwise delay the shutdown.
+    pub fn end_feeds(&self) {
         self.gateway.console.close();
         self.gateway.audit.close();
     }

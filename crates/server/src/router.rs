@@ -153,6 +153,7 @@ fn admin() -> OpenApiRouter<Arc<App>> {
         .routes(routes!(config::apply::apply))
         .routes(routes!(runtime::status))
         .routes(routes!(runtime::refresh::create))
+        .routes(routes!(runtime::replicas::list))
         .routes(routes!(settings::list, settings::change))
         .routes(routes!(dashboard::overview::overview))
         .routes(routes!(webhooks::list))

@@ -1,6 +1,7 @@
 //! Fills a database with generated usage, booked through the same code as real calls, to test reports on many rows:
 //! `cargo run --release -p store --features generate --example fill -- --rows 10000000 --database sqlite:PATH --days
-//! 90`. With `--audited 1000000`, that many of the newest rows are also written to the audit log.
+//! 90`. With `--audited 1000000`, that many of the newest rows are also written to the audit log. With `--expired 100000`,
+//! that many of the oldest rows are deleted afterwards, as retention does, with the time of every 10,000.
 
 #![allow(clippy::print_stdout, clippy::expect_used, reason = "a tool for developers")]
 
@@ -17,6 +18,8 @@ use store::{Backend, Store, StoreConfig};
 
 /// Receipts per transaction.
 const BATCH: usize = 20_000;
+/// Rows per measurement of deletions.
+const ROUND: u64 = 10_000;
 const DAY: i64 = 86_400_000_000;
 /// Model, provider type, and the instances that serve it.
 const MODELS: [(&str, &str, &[&str]); 12] = [
@@ -81,6 +84,7 @@ async fn main() {
     let rows: u64 = argument("--rows").unwrap_or("200000").parse().expect("--rows is a number");
     let days: i64 = argument("--days").unwrap_or("90").parse().expect("--days is a number");
     let audited: u64 = argument("--audited").unwrap_or("0").parse().expect("--audited is a number");
+    let expired: u64 = argument("--expired").unwrap_or("0").parse().expect("--expired is a number");
     let database = argument("--database").expect("--database sqlite:PATH or postgres:URL");
     let backend = match database.split_once(':') {
         Some(("sqlite", path)) => Backend::Sqlite { path: path.into() },
@@ -112,7 +116,20 @@ async fn main() {
     }
     let seconds = (System.tick() - begun).as_secs_f64();
     println!("{rows} rows in {seconds:.0} s, {:.1} µs each", seconds * 1e6 / rows as f64);
+    for round in 1..=expired / ROUND {
+        let kept = rows.saturating_sub(round * ROUND);
+        let age = (i128::from(days * DAY) * i128::from(kept) / i128::from(rows)) as i64;
+        delete(&store, Timestamp(end - age)).await;
+    }
     store.close().await;
+}
+
+/// Deletes the rows before a time, and prints how long a thousand took; the pauses between the steps count.
+async fn delete(store: &Store, before: Timestamp) {
+    let begun = System.tick();
+    let deleted = store.ledger().delete_before(before, 1000).await.expect("the rows are deleted");
+    let milliseconds = (System.tick() - begun).as_secs_f64() * 1e3;
+    println!("{deleted} rows deleted, {:.1} ms per 1,000", milliseconds * 1e3 / deleted.max(1) as f64);
 }
 
 fn call(number: u64, at: Timestamp, dice: &mut Dice) -> Receipt {

@@ -254,6 +254,14 @@ impl Database {
         .await
     }
 
+    /// A pool of one PostgreSQL connection, opened on demand; `None` for SQLite.
+    pub fn single_connection(&self) -> Option<PgPool> {
+        let Pool::Postgres(pool) = &self.pool else { return None };
+        let options = pool.connect_options().as_ref().clone();
+        let single = PgPoolOptions::new().max_connections(1).max_lifetime(None).idle_timeout(None);
+        Some(single.acquire_timeout(self.limit).connect_lazy_with(options))
+    }
+
     /// Acquires all reader connections of SQLite, as long reports do.
     #[cfg(test)]
     pub async fn occupy_readers(&self) -> Vec<PoolConnection<Sqlite>> {

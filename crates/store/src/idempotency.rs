@@ -17,6 +17,7 @@ use tokio::sync::watch;
 
 use crate::StoreError;
 use crate::database::Database;
+use crate::expiry::{ExpiringTable, LARGE_ROWS};
 use crate::write_behind::{Aged, BatchSink, Queued, WriteBehindQueue};
 
 pub use claim::Claim;
@@ -29,8 +30,8 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const SQLITE_PATIENCE: Duration = Duration::from_secs(1);
 /// Timeout for reading a stored response that is known to exist.
 const LIMIT: Duration = Duration::from_secs(1);
-/// Rows deleted per statement, so that other writers can proceed in between.
-const FORGOTTEN_AT_ONCE: i64 = 200;
+pub(crate) const EXPIRING: ExpiringTable =
+    ExpiringTable { name: "idempotency", time: "expires_at", key: "id" };
 
 /// The identity of a repeatable call: a digest of owner, route and idempotency key, and a fingerprint of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -245,19 +246,7 @@ impl Idempotency {
 
     /// Deletes entries that have expired by `now`, in batches; returns the number of rows.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
-        // The outer condition is checked again for each row: on PostgreSQL, others may claim a key between the subquery
-        // and the delete.
-        const EXPIRED: &str = "DELETE FROM idempotency WHERE expires_at <= $1 AND id IN \
-             (SELECT id FROM idempotency WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
-        let mut deleted = 0;
-        loop {
-            let values = [now.micros().into(), FORGOTTEN_AT_ONCE.into()];
-            let count = self.0.database.execute(EXPIRED, &values).await?;
-            deleted += count;
-            if count < FORGOTTEN_AT_ONCE as u64 {
-                return Ok(deleted);
-            }
-        }
+        EXPIRING.delete_expired(&self.0.database, now, LARGE_ROWS).await
     }
 }
 

@@ -1,5 +1,6 @@
 //! The journal: a write-ahead log of receipts, on disk before the client sees the end of its call.
 
+pub mod abandoned;
 mod capacity;
 #[cfg(test)]
 mod compatibility;
@@ -114,6 +115,11 @@ impl Journal {
             followed: Mutex::default(),
             _lock: lock,
         })))
+    }
+
+    /// The name of this process's directory.
+    pub fn name(&self) -> &str {
+        &self.0.name
     }
 
     /// Records that a call is about to be sent to a provider. All records of a call must be in one shard.

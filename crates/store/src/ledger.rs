@@ -19,12 +19,11 @@ mod unpriced;
 mod usage_insert;
 mod uses;
 
-use std::time::Duration;
-
 use domain::clock::Timestamp;
 
 use crate::StoreError;
 use crate::database::{Database, Value};
+use crate::expiry::ExpiringTable;
 use crate::ledger::ledger_writer::LedgerWriter;
 use crate::ledger::spending::Turns;
 
@@ -37,8 +36,7 @@ pub use crate::ledger::rollup::Axis;
 pub use crate::ledger::summary::UsageSummary;
 pub use crate::ledger::unpriced::UnpricedUsage;
 
-/// Pause between two batches of a deletion.
-const BREATH: Duration = Duration::from_millis(5);
+pub(crate) const EXPIRING: ExpiringTable = ExpiringTable { name: "usage", time: "at", key: "at, id" };
 
 #[derive(Clone)]
 pub struct Ledger {
@@ -119,17 +117,7 @@ impl Ledger {
     /// Deletes rows of calls before a time, `batch` at a time, oldest first; sums are kept. Each batch is a separate
     /// transaction with a pause after it, so that booking is not blocked.
     pub async fn delete_before(&self, before: Timestamp, batch: i64) -> Result<u64, StoreError> {
-        const OLDEST: &str = "DELETE FROM usage WHERE (at, id) IN (SELECT at, id FROM usage WHERE at < $1 ORDER BY at, id LIMIT $2)";
-        let batch = batch.max(1);
-        let mut deleted = 0;
-        loop {
-            let count = self.database.execute(OLDEST, &[before.micros().into(), batch.into()]).await?;
-            deleted += count;
-            if count < batch as u64 {
-                return Ok(deleted);
-            }
-            tokio::time::sleep(BREATH).await;
-        }
+        EXPIRING.delete_before(&self.database, before, batch).await
     }
 }
 

@@ -3,16 +3,19 @@
 
 pub mod audit;
 pub mod backup;
+mod change_notices;
 mod database;
 mod disk;
 pub mod documents;
 mod error;
+mod expiry;
 pub mod idempotency;
 pub mod journal;
 mod journal_record;
 pub mod ledger;
 mod migrations;
 mod outbox;
+mod replicas;
 pub mod responses;
 pub mod seal;
 mod semantic_checks;
@@ -41,6 +44,7 @@ pub use crate::audit::{
     Audit, AuditBreak, AuditBucket, AuditCursor, AuditEntry, AuditFilter, AuditPage, AuditSlice, AuditSort,
     AuditStats, AuditTotal, AuditVerification,
 };
+pub use crate::change_notices::{ChangeListener, ChangedData};
 pub use crate::documents::batch::Batch;
 pub use crate::documents::collection::{Collection, Page, Stored, Write, decode};
 pub use crate::documents::encryption_key::{SealedCounts, fingerprint};
@@ -48,6 +52,7 @@ pub use crate::documents::key::DEFAULT_TENANT;
 pub use crate::documents::{Change, ChangeFilter, Documents, RawDocument};
 pub use crate::error::StoreError;
 pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable};
+pub use crate::journal::abandoned::{DrainCounts, DrainError, drain_abandoned};
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag, ShardId};
 pub use crate::ledger::spending::{BookingListener, RunSpent, Spent};
@@ -56,6 +61,7 @@ pub use crate::ledger::{
     Recalculated, Report, Repriced, Step, UnpricedUsage, UsageFilter, UsageSummary,
 };
 pub use crate::outbox::{Alert, Delivery, Message, Outbox, OutboxEntry};
+pub use crate::replicas::{LIVE_FOR, RegisteredReplica, Replica, Replicas};
 pub use crate::responses::{Found, OwnedObject, Owner, OwnerFilter, Responses, StoredResponse};
 pub use crate::seal::load_or_create_key;
 pub use crate::semantic_checks::{SemanticCheckSums, SemanticChecks, bucket as semantic_bucket};

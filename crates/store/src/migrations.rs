@@ -11,7 +11,8 @@ use crate::database::{Database, Writing};
 /// The name and the text of a migration.
 type Migration = (&'static str, &'static str);
 
-/// Never edited once released: a change is a new entry at the end.
+/// Never edited once released: a change is a new entry at the end. Entries after `LAST_CHANGING` only add tables, columns
+/// with a default and indexes, so that the version before can still read and write (`migrations/rolling_upgrade.rs`).
 const MIGRATIONS: &[Migration] = &[
     ("documents", include_str!("migrations/0001_documents.sql")),
     ("ledger", include_str!("migrations/0002_ledger.sql")),
@@ -34,8 +35,13 @@ const MIGRATIONS: &[Migration] = &[
     ("semantic_changes", include_str!("migrations/0019_semantic_changes.sql")),
     ("semantic_tenants", include_str!("migrations/0020_semantic_tenants.sql")),
     ("audit_errors", include_str!("migrations/0021_audit_errors.sql")),
+    ("replicas", include_str!("migrations/0023_replicas.sql")),
 ];
 
+/// The last migration that changed or removed what an earlier version uses.
+const LAST_CHANGING: &str = "audit_errors";
+/// The migration that added the column `expands`.
+const RECORDS_EXPANSION: &str = "replicas";
 /// Generous, because a table with millions of rows may have to be rewritten.
 const LIMIT: Duration = Duration::from_secs(600);
 const LOCK: i64 = 0x6761_7465_686f_7573;
@@ -76,9 +82,7 @@ async fn migrate(
     let current: i64 = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
     let known = migrations.len() as i64;
     if current > known {
-        return Err(StoreError::Failed(format!(
-            "its tables are of version {current}, this build knows up to {known}: run the newer build, or restore a backup"
-        )));
+        return accept_newer(open, current, known).await;
     }
     for (index, (name, text)) in migrations.iter().enumerate().skip(current as usize) {
         open.script(AssertSqlSafe(in_dialect(text, postgres)).into_sql_str()).await?;
@@ -88,7 +92,32 @@ async fn migrate(
         )
         .await?;
     }
-    Ok(())
+    match migrations.iter().any(|(name, _)| *name == RECORDS_EXPANSION) && current < known {
+        true => record_expansion(open, migrations).await,
+        false => Ok(()),
+    }
+}
+
+/// Accepts tables of a newer version if its migrations only added to those that this build knows, as during a rolling
+/// upgrade or after its rollback.
+async fn accept_newer(open: &mut Writing, current: i64, known: i64) -> Result<(), StoreError> {
+    const CHANGING: &str = "SELECT COUNT(*) FROM migrations WHERE version > $1 AND expands = 0";
+    let rows = open.fetch(CHANGING, &[known.into()]).await?;
+    if rows.first().ok_or(StoreError::NotFound)?.get::<i64>(0)? == 0 {
+        tracing::warn!(tables = current, known, "tables of a newer version, which this build can use");
+        return Ok(());
+    }
+    Err(StoreError::Failed(format!(
+        "its tables are of version {current}, this build knows up to {known}: run the newer build, or restore a backup"
+    )))
+}
+
+/// Marks the migrations that only add, for builds that do not know them.
+async fn record_expansion(open: &mut Writing, migrations: &[Migration]) -> Result<(), StoreError> {
+    const MARK: &str = "UPDATE migrations SET expands = 1 WHERE version > $1";
+    let changing = migrations.iter().rposition(|(name, _)| *name == LAST_CHANGING);
+    let last = changing.map_or(0, |index| index as i64 + 1);
+    open.execute(MARK, &[last.into()]).await.map(drop)
 }
 
 /// Adapts SQL to the database: text must sort by bytes on both, SQLite can store a table in its primary key, and the
@@ -111,6 +140,9 @@ fn in_dialect(text: &str, postgres: bool) -> String {
     };
     dialect.iter().fold(text.to_owned(), |text, (name, meaning)| text.replace(name, meaning))
 }
+
+#[cfg(test)]
+mod rolling_upgrade;
 
 #[cfg(test)]
 mod tests {
@@ -137,6 +169,10 @@ mod tests {
                 .await
                 .unwrap();
             assert!(matches!(run(database, Timestamp(1)).await, Err(StoreError::Failed(_))));
+            // Unless its migrations only add.
+            let expand = "UPDATE migrations SET expands = 1 WHERE version = $1";
+            database.execute(expand, &[newer.into()]).await.unwrap();
+            run(database, Timestamp(1)).await.unwrap();
         })
         .await;
     }

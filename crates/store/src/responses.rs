@@ -1,7 +1,7 @@
 //! Stored Responses: owner, content and the previous turn of each.
 
 mod history;
-mod owners;
+pub(crate) mod owners;
 mod rows;
 #[cfg(test)]
 pub(crate) mod tests;
@@ -16,6 +16,7 @@ use tokio::sync::watch;
 
 use crate::StoreError;
 use crate::database::Database;
+use crate::expiry::{ExpiringTable, LARGE_ROWS, SMALL_ROWS};
 use crate::responses::rows::Statements;
 use crate::write_behind::{Aged, BatchSink, Queued, WriteBehindQueue};
 
@@ -25,8 +26,7 @@ pub use owners::OwnedObject;
 const LIMIT: Duration = Duration::from_secs(1);
 /// Maximum length of an id; PostgreSQL could not index longer ones.
 const LONGEST_ID: usize = 512;
-/// Rows deleted per statement, so that other writers can proceed in between.
-const FORGOTTEN_AT_ONCE: i64 = 200;
+pub(crate) const EXPIRING: ExpiringTable = ExpiringTable { name: "responses", time: "expires_at", key: "id" };
 
 /// A Response and the turn that produced it.
 ///
@@ -205,19 +205,9 @@ impl Responses {
 
     /// Deletes entries that have expired by `now`, in batches; returns the number of rows.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
-        const EXPIRED: &str = "DELETE FROM responses WHERE id IN \
-             (SELECT id FROM responses WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
-        let mut deleted = 0;
-        for statement in [EXPIRED, owners::EXPIRED] {
-            loop {
-                let values = [now.micros().into(), FORGOTTEN_AT_ONCE.into()];
-                let count = self.0.database.execute(statement, &values).await?;
-                deleted += count;
-                if count < FORGOTTEN_AT_ONCE as u64 {
-                    break;
-                }
-            }
-        }
+        let database = &self.0.database;
+        let mut deleted = EXPIRING.delete_expired(database, now, LARGE_ROWS).await?;
+        deleted += owners::EXPIRING.delete_expired(database, now, SMALL_ROWS).await?;
         Ok(deleted)
     }
 }

@@ -6,11 +6,14 @@ mod tests;
 use domain::clock::Timestamp;
 
 use crate::database::{Value, sql};
+use crate::expiry::{ExpiringTable, SMALL_ROWS};
 use crate::ledger::Conditions;
 use crate::{Ledger, StoreError, UsageFilter};
 
 /// The time that sums cover, in microseconds: a quarter hour, as time zones differ by multiples of it.
 const BUCKET: i64 = 900 * 1_000_000;
+pub(crate) const EXPIRING: ExpiringTable =
+    ExpiringTable { name: "semantic_checks", time: "bucket", key: "bucket, tenant_id, user_path" };
 
 /// Hits of the semantic cache, and their comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -97,8 +100,7 @@ impl Ledger {
 
     /// Deletes the sums of buckets before a time; returns their number.
     pub async fn delete_semantic_checks_before(&self, before: Timestamp) -> Result<u64, StoreError> {
-        const OLD: &str = "DELETE FROM semantic_checks WHERE bucket < $1";
-        self.database.execute(OLD, &[bucket(before).micros().into()]).await
+        EXPIRING.delete_before(&self.database, bucket(before), SMALL_ROWS).await
     }
 
     /// The sums over the time range, the tenant and the user path of a filter.

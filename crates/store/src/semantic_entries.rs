@@ -15,7 +15,8 @@ use domain::ids::{self, Entropy};
 use tokio::sync::watch;
 
 use crate::StoreError;
-use crate::database::{Database, Value, sql};
+use crate::database::{Database, sql};
+use crate::expiry::{ExpiringTable, LARGE_ROWS, SMALL_ROWS};
 use crate::idempotency::KeptAnswer;
 use crate::ledger::{Conditions, UsageFilter};
 use crate::write_behind::{Aged, BatchSink, Queued, WriteBehindQueue};
@@ -26,8 +27,10 @@ use vectors::Vectors;
 
 /// The time that removals are kept for processes that follow. One that could not read for longer has to begin anew.
 pub const KEPT_REMOVALS: Duration = Duration::from_secs(24 * 3600);
-/// Rows deleted per statement, so that other writers can proceed in between.
-const DELETED_AT_ONCE: i64 = 200;
+pub(crate) const EXPIRING: ExpiringTable =
+    ExpiringTable { name: "semantic_entries", time: "expires_at", key: "id" };
+pub(crate) const EXPIRING_REMOVALS: ExpiringTable =
+    ExpiringTable { name: "semantic_removals", time: "at", key: "seq" };
 
 /// An entry. The formats of `facts` and of the answer's head are defined by the caller.
 #[derive(Clone, Debug, PartialEq)]
@@ -186,9 +189,9 @@ impl SemanticEntries {
              (SELECT id FROM semantic_entries ORDER BY expires_at DESC, id LIMIT $2 OFFSET $1)";
         let mut deleted = 0;
         loop {
-            let count = self.0.database.execute(SURPLUS, &[most.into(), DELETED_AT_ONCE.into()]).await?;
+            let count = self.0.database.execute(SURPLUS, &[most.into(), LARGE_ROWS.into()]).await?;
             deleted += count;
-            if count < DELETED_AT_ONCE as u64 {
+            if count < LARGE_ROWS as u64 {
                 return Ok(deleted);
             }
         }
@@ -249,18 +252,9 @@ impl SemanticEntries {
 
     /// Deletes the entries that have expired by `now`, in batches, and old removals; returns the number of entries.
     pub async fn expire(&self, now: Timestamp) -> Result<u64, StoreError> {
-        const EXPIRED: &str = "DELETE FROM semantic_entries WHERE expires_at <= $1 AND id IN \
-             (SELECT id FROM semantic_entries WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
         let kept = i64::try_from(KEPT_REMOVALS.as_micros()).unwrap_or(i64::MAX);
-        changes::forget_before(&self.0.database, Timestamp(now.micros() - kept)).await?;
-        let mut deleted = 0;
-        loop {
-            let values: [Value<'_>; 2] = [now.micros().into(), DELETED_AT_ONCE.into()];
-            let count = self.0.database.execute(EXPIRED, &values).await?;
-            deleted += count;
-            if count < DELETED_AT_ONCE as u64 {
-                return Ok(deleted);
-            }
-        }
+        let old = Timestamp(now.micros() - kept);
+        EXPIRING_REMOVALS.delete_before(&self.0.database, old, SMALL_ROWS).await?;
+        EXPIRING.delete_expired(&self.0.database, now, LARGE_ROWS).await
     }
 }

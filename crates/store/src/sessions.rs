@@ -1,22 +1,22 @@
 //! Sessions and revoked tokens. Processes keep both in memory and read what has changed since.
 
-mod revocations;
+pub(crate) mod revocations;
 #[cfg(test)]
 mod tests;
-
-use std::time::Duration;
 
 use domain::clock::Timestamp;
 use domain::resources::auth_key;
 use domain::session::{SessionKind, SessionOwner, SessionRecord};
 
 use crate::StoreError;
+use crate::change_notices::{self, ChangedData};
 use crate::database::{Database, Row, Writing};
+use crate::expiry::ExpiringTable;
 
 pub use revocations::{RevokedBy, TokenRevocation};
 
-/// The pause between two batches of deletions.
-const BREATH: Duration = Duration::from_millis(20);
+pub(crate) const EXPIRING: ExpiringTable =
+    ExpiringTable { name: "sessions", time: "expires_at", key: "digest" };
 
 /// The table of sessions and that of revoked tokens. Clones share the database.
 #[derive(Clone)]
@@ -142,22 +142,7 @@ impl Sessions {
 
     /// Deletes expired sessions in batches, with pauses for other writers.
     pub async fn expire(&self, now: Timestamp, batch: i64) -> Result<u64, StoreError> {
-        const DELETE: &str = "DELETE FROM sessions WHERE digest IN \
-             (SELECT digest FROM sessions WHERE expires_at <= $1 LIMIT $2)";
-        self.delete_expired(DELETE, now, batch).await
-    }
-
-    async fn delete_expired(&self, sql: &'static str, now: Timestamp, batch: i64) -> Result<u64, StoreError> {
-        let batch = batch.max(1);
-        let mut deleted = 0;
-        loop {
-            let count = self.database.execute(sql, &[now.micros().into(), batch.into()]).await?;
-            deleted += count;
-            if count < batch.unsigned_abs() {
-                return Ok(deleted);
-            }
-            tokio::time::sleep(BREATH).await;
-        }
+        EXPIRING.delete_expired(&self.database, now, batch).await
     }
 }
 
@@ -193,9 +178,12 @@ async fn exchange(
 }
 
 /// Increments the number of changes. Called first in a transaction, so that changes become visible in order.
+/// Other processes are notified when it is committed.
 async fn next_change(open: &mut Writing) -> Result<i64, StoreError> {
     let rows = open.fetch("UPDATE session_changes SET seq = seq + 1 WHERE id = 1 RETURNING seq", &[]).await?;
-    rows.first().ok_or_else(|| StoreError::Corrupt("the session counter is missing".into()))?.get(0)
+    let row = rows.first().ok_or_else(|| StoreError::Corrupt("the session counter is missing".into()))?;
+    change_notices::announce(open, ChangedData::Sessions).await?;
+    row.get(0)
 }
 
 async fn insert(open: &mut Writing, record: &SessionRecord, seq: i64) -> Result<(), StoreError> {

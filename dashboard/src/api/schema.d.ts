@@ -1465,6 +1465,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/admin/api/v1/runtime/replicas": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the processes on the database: their versions, states and journals. A vanished one is listed until its journal
+         *     has been drained, at most for a week.
+         */
+        get: operations["list_replicas"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/admin/api/v1/runtime/status": {
         parameters: {
             query?: never;
@@ -4678,6 +4698,46 @@ export interface components {
              * @description Those of them that were judged twice.
              */
             replayed: number;
+        };
+        /** @description The journal of a replica at its last heartbeat. */
+        ReplicaJournal: {
+            /**
+             * Format: int64
+             * @description Bytes that storage does not have yet
+             */
+            lag_bytes: number;
+            /**
+             * Format: int64
+             * @description Records that storage does not have yet
+             */
+            lag_records: number;
+            /**
+             * Format: int64
+             * @description Age of the oldest record that storage does not have yet; 0 without one
+             */
+            lag_seconds: number;
+        };
+        ReplicaList: {
+            /** @description Number of replicas that are live or draining */
+            live: number;
+            replicas: components["schemas"]["ReplicaStatus"][];
+        };
+        /** @description A process on the database. */
+        ReplicaStatus: {
+            host: string;
+            /** @description The name of its journal directory */
+            id: string;
+            journal: components["schemas"]["ReplicaJournal"];
+            /** @description Null on SQLite */
+            last_heartbeat_at?: string | null;
+            /** Format: int32 */
+            pid: number;
+            started_at: string;
+            /** @description live, draining, or vanished if it has sent no heartbeat for five seconds */
+            state: string;
+            /** @description Whether it is the process that answers */
+            this_process: boolean;
+            version: string;
         };
         /** @description The request. */
         RequestView: {
@@ -8562,6 +8622,26 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["RefreshResult"];
+                };
+            };
+        };
+    };
+    list_replicas: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The replicas */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ReplicaList"];
                 };
             };
         };

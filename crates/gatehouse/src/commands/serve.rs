@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use pipeline::gateway::{Gateway, background};
+use pipeline::gateway::{Gateway, background, replication};
 use pipeline::responses::background as background_responses;
 use server::Workers;
 use store::Store;
@@ -94,6 +94,11 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     assembled.gateway.tasks.spawn(assembled.drainer.run(drained));
     let mut background = assembled.background;
     background.push(background_tasks::spawn(assembled.running_settings.clone().run(hangup)));
+    let (gateway, store) = (&assembled.gateway, &assembled.store);
+    let app = assembled.http_service.app().clone();
+    let registered = replication::keep_registered(gateway.clone(), store.clone(), move || app.is_draining());
+    background.push(background_tasks::spawn(registered));
+    background.push(background_tasks::spawn(replication::keep_listening(gateway.clone(), store.clone())));
     watch_signals(stop)?;
     // The workers end last: tasks that calls left behind still run on them.
     let workers = Workers::start(Workers::for_this_machine())

@@ -41,7 +41,10 @@ declare! {
         /// maximum body size.
         body_memory_limit: ByteSize = "server.body_memory_limit", "BODY_MEMORY_LIMIT", "512M",
             |size| between(size.0, 1 << 20, u64::MAX, "must be at least 1M");
-        /// Time that running requests get to finish after a stop signal.
+        /// Time after a stop signal during which /ready fails and connections are still accepted, so that load balancers
+        /// notice before the port closes.
+        shutdown_delay: Duration = "server.shutdown_delay", "SHUTDOWN_DELAY", "0s";
+        /// Time that running requests get to finish after a stop signal and the delay.
         shutdown_grace: Duration = "server.shutdown_grace", "SHUTDOWN_GRACE", "30s";
         /// Maximum number of concurrent connections.
         max_connections: u32 = "server.max_connections", "MAX_CONNECTIONS", "10000",

@@ -7,11 +7,14 @@ use store::{Store, StoreError};
 
 use super::Gateway;
 use crate::budgets::alerts;
+use crate::services::change_signals::ChangeTrigger;
 use crate::services::semantic_cache::{ChangePosition, SemanticCache};
 use crate::services::webhooks::Webhooks;
 
 const KEY_USES_INTERVAL: Duration = Duration::from_secs(30);
 const SEMANTIC_INTERVAL: Duration = Duration::from_secs(2);
+/// The pause after changes that were announced.
+const SEMANTIC_PAUSE: Duration = Duration::from_millis(100);
 /// Intervals between two counts of the entries in another store.
 const MAINTAIN_EVERY: u32 = 30;
 /// Steps in which the changes of other processes are read at once.
@@ -36,11 +39,26 @@ pub async fn keep_semantic_cache(gateway: Arc<Gateway>, store: Store) {
         if let (0, Some(cache)) = (tick, &gateway.semantic_cache) {
             cache.maintain_remote(gateway.clock.now()).await;
         }
-        tokio::time::sleep(SEMANTIC_INTERVAL).await;
+        follow_until(&gateway, &mut position, gateway.clock.tick() + SEMANTIC_INTERVAL).await;
         write_semantic_checks(&gateway, &store).await;
         if let Some(position) = &mut position {
             follow_semantic_cache(&gateway, position).await;
         }
+    }
+}
+
+/// Applies the changes of other processes to the semantic cache when they are announced, until a time.
+async fn follow_until(gateway: &Gateway, position: &mut Option<ChangePosition>, end: Duration) {
+    loop {
+        let left = end.saturating_sub(gateway.clock.tick());
+        if gateway.change_signals.semantic_cache(left).await == ChangeTrigger::Poll {
+            return;
+        }
+        if let Some(position) = position {
+            follow_semantic_cache(gateway, position).await;
+        }
+        // Many entries may be written in a short time.
+        tokio::time::sleep(SEMANTIC_PAUSE.min(end.saturating_sub(gateway.clock.tick()))).await;
     }
 }
 

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Gateway;
 use crate::routing::health::{BreakerState, Health};
+use crate::services::change_signals::{ChangeTrigger, ListenerState};
 use crate::services::metrics::exposition::{Reading, ReadingKind, Readings, Sample};
 use crate::services::metrics::{UNLISTED, process};
 
@@ -23,6 +24,7 @@ pub fn page(gateway: &Gateway, surroundings: &ServerMetrics) -> String {
     readings.extend(journal(gateway));
     readings.push(breakers(gateway));
     readings.push(budgets(gateway));
+    readings.extend(replication(gateway));
     readings.extend(process::readings());
     gateway.metrics.render(Readings(readings))
 }
@@ -83,6 +85,34 @@ fn worst_state(gateway: &Gateway, provider: &str, model: &str, now: Duration) ->
     let instance = gateway.target_health.instance(provider);
     let unlisted = if model == UNLISTED { instance.unlisted_models() } else { Vec::new() };
     unlisted.iter().map(|(_, health)| state(health)).fold(state(&instance.listed(model)), f64::max)
+}
+
+/// The live replicas, the connection for change notices, and how changes were found.
+fn replication(gateway: &Gateway) -> [Reading; 3] {
+    let signals = &gateway.change_signals;
+    let is_polling = signals.listener() == ListenerState::Down;
+    let found = ChangeTrigger::ALL.into_iter().map(|trigger| {
+        let labels = vec![("trigger", trigger.as_str().to_owned())];
+        Sample { labels, value: signals.found(trigger) as f64 }
+    });
+    [
+        Reading::gauge(
+            "gatehouse_replicas",
+            "Live processes on the database, this one included",
+            f64::from(gateway.live_replicas.get()),
+        ),
+        Reading::gauge(
+            "gatehouse_change_listener_up",
+            "0 while changes of other replicas are found by polling alone, else 1",
+            f64::from(u8::from(!is_polling)),
+        ),
+        Reading {
+            name: "gatehouse_replica_changes",
+            help: "Times that changes of documents or sessions were found in storage",
+            kind: ReadingKind::Counter,
+            samples: found.collect(),
+        },
+    ]
 }
 
 fn budgets(gateway: &Gateway) -> Reading {

@@ -127,6 +127,9 @@ impl Ground {
             idempotency: self.idempotency.clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),
+            live_replicas: Default::default(),
+            replica: Default::default(),
+            change_signals: Default::default(),
             webhook_events: Default::default(),
         })
     }

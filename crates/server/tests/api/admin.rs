@@ -21,6 +21,7 @@ mod models;
 mod oidc;
 mod pools;
 mod providers;
+mod replicas;
 mod round_trip;
 mod runtime;
 mod settings;

@@ -28,6 +28,7 @@ use egress::{Egress, EgressConfig, Trust};
 use http::Method;
 use identity::token_issuer::TokenIssuer;
 use pipeline::gateway::Gateway;
+use pipeline::gateway::replication::ReplicaIdentity;
 use pipeline::policy::Policy;
 use pipeline::refresh::{ConfiguredDocument, Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
@@ -249,6 +250,14 @@ impl TestApp {
             idempotency: store.idempotency().clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),
+            live_replicas: Default::default(),
+            replica: ReplicaIdentity {
+                host: "host-of-the-tests".into(),
+                pid: u32::try_from(seed).unwrap(),
+                version: settings.config.version,
+                started_at: shifted.now(),
+            },
+            change_signals: Default::default(),
             webhook_events: Arc::new(WebhookEvents::new(settings.webhooks.clone())),
         });
         let (stop, stopped) = watch::channel(false);
@@ -295,6 +304,7 @@ impl TestApp {
     pub async fn neighbour(&self) -> Self {
         let settings = TestSettings {
             policy: self.gateway.policy.clone(),
+            config: Config::clone(&self.http_service.app().config),
             vendors: self.vendors,
             edition: self.gateway.capabilities.edition,
             budgets: self.budgets,

@@ -14,6 +14,7 @@ mod matrix;
 mod openapi;
 mod ready;
 mod shell;
+mod shutdown;
 mod specification;
 mod storage;
 mod unreadable;

@@ -319,10 +319,11 @@ async fn an_admin_of_a_subtree_reaches_nothing_outside_of_it() {
             let text = answer.text();
             let global = matches!(scope, Some(Scope::Admin(Some(area), _)) if !OF_SUBTREES.contains(area));
             let writes = matches!(scope, Some(Scope::Admin(_, domain::scope::Action::Write)));
-            let whole = ["/changes", "/revisions", "/runtime/status", "/webhooks/deliveries"]
-                .iter()
-                .any(|end| path.ends_with(end))
-                || ["/identity/", "/tenants"].iter().any(|part| path.contains(part));
+            let whole =
+                ["/changes", "/revisions", "/runtime/replicas", "/runtime/status", "/webhooks/deliveries"]
+                    .iter()
+                    .any(|end| path.ends_with(end))
+                    || ["/identity/", "/tenants"].iter().any(|part| path.contains(part));
             if (global && writes) || whole {
                 assert_eq!(answer.refusal().1, "user_path_denied", "{method} {path}");
             } else if path.contains('{') && matches!(scope, Some(Scope::Admin(..))) && !global {

@@ -1,6 +1,7 @@
 //! Retention: deletes the oldest rows of each chain in batches and moves the start of the chain.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use domain::clock::Timestamp;
 
@@ -12,6 +13,8 @@ use crate::database::sql;
 
 /// Maximum number of failures per run before storage is considered unavailable.
 const MOST_FAILURES: u32 = 5;
+/// The pause after a batch, in which other writers proceed.
+const PAUSE: Duration = Duration::from_millis(10);
 
 impl Audit {
     /// Deletes entries of calls before a time, `batch` at a time. A chain is only cut at its start: an older entry
@@ -27,6 +30,7 @@ impl Audit {
                         if count < batch as u64 {
                             break;
                         }
+                        tokio::time::sleep(PAUSE).await;
                     }
                     // Another process may be working on the chain: retry a few times.
                     Err(error @ StoreError::Unavailable(_)) if failures < MOST_FAILURES => {
@@ -48,6 +52,8 @@ impl Audit {
     async fn cut(&self, chain: &str, before: Timestamp, batch: i64) -> Result<u64, StoreError> {
         const OLDEST: &str = "SELECT at, sequence, hash FROM audit WHERE chain = $1 AND sequence >= $2 \
             ORDER BY sequence LIMIT $3";
+        // From the first row on: PostgreSQL keeps earlier ones in the index until they are vacuumed.
+        const DELETE: &str = "DELETE FROM audit WHERE chain = $1 AND sequence >= $2 AND sequence < $3";
         let mut open = self.database.begin().await?;
         let Some(old) = append::record(&mut open, chain).await? else { return Ok(0) };
         let rows = open.fetch(OLDEST, &[chain.into(), old.first_sequence.into(), batch.into()]).await?;
@@ -70,14 +76,17 @@ impl Audit {
             tracing::error!(chain, "audit chain record does not match its seal, keeping its rows");
             return Ok(0);
         }
-        let delete = "DELETE FROM audit WHERE chain = $1 AND sequence < $2";
-        let deleted = open.execute(delete, &[chain.into(), new.first_sequence.into()]).await?;
+        let range = [chain.into(), old.first_sequence.into(), new.first_sequence.into()];
+        let deleted = open.execute(DELETE, &range).await?;
         new.seal = self.key.seal(&new);
         if append::update(&mut open, &new, &old).await? != 1 {
             return Err(append::overtaken());
         }
         append::add(&mut open, &counts).await?;
-        open.execute("DELETE FROM audit_counts WHERE entries <= 0", &[]).await?;
+        if let Some((last, _)) = counts.last_key_value() {
+            let empty = "DELETE FROM audit_counts WHERE bucket <= $1 AND entries <= 0";
+            open.execute(empty, &[(*last).into()]).await?;
+        }
         open.commit().await?;
         Ok(deleted)
     }

@@ -9,6 +9,7 @@ use super::collection::Write;
 use super::key::{DEFAULT_TENANT, DocumentKey};
 use super::{Documents, RawDocument, columns};
 use crate::StoreError;
+use crate::change_notices::{self, ChangedData};
 use crate::database::{Row, Writing};
 use crate::seal::{self, Fields};
 
@@ -230,10 +231,12 @@ impl Documents {
 }
 
 /// Increments the revision. Called first in a transaction: the row lock serializes writers, so that revisions become
-/// visible in order.
+/// visible in order. Other processes are notified when the transaction is committed.
 pub(super) async fn next_revision(open: &mut Writing) -> Result<i64, StoreError> {
     let rows = open.fetch("UPDATE meta SET rev = rev + 1 WHERE id = 1 RETURNING rev", &[]).await?;
-    rows.first().ok_or_else(|| StoreError::Corrupt("the revision counter is missing".into()))?.get(0)
+    let row = rows.first().ok_or_else(|| StoreError::Corrupt("the revision counter is missing".into()))?;
+    change_notices::announce(open, ChangedData::Documents).await?;
+    row.get(0)
 }
 
 async fn current(open: &mut Writing, key: DocumentKey<'_>) -> Result<Option<Row>, StoreError> {

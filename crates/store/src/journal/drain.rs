@@ -110,6 +110,11 @@ impl Drainer {
             );
             return;
         }
+        self.settle();
+    }
+
+    /// Records that everything in the journal of this process is booked, if it is, so that `Journal::retire` removes it.
+    pub(super) fn settle(&self) {
         let records = self.journal.records();
         let settled = self.sources.iter().filter(|source| source.is_live()).all(JournalSource::is_settled);
         if settled && self.journal.lag().records == 0 {
@@ -204,7 +209,7 @@ impl Journal {
         let journal = self.clone();
         match blocking(move || journal.remove_settled()).await {
             Ok(true) => {
-                forget(store, "DELETE FROM journal_positions WHERE journal = $1", &self.0.name).await;
+                forget_journal(store, &self.0.name).await;
             }
             Ok(false) => {}
             Err(error) => tracing::warn!(%error, "removing the drained journal directory failed"),
@@ -297,8 +302,16 @@ async fn finish(store: &Store, source: &mut JournalSource) -> Result<Step, Store
     source.dissolve().map_err(|error| {
         StoreError::Unavailable(format!("a journal that was booked cannot be removed: {error}"))
     })?;
-    forget(store, "DELETE FROM journal_positions WHERE journal = $1", &source.name).await;
+    forget_journal(store, &source.name).await;
     Ok(Step::Over)
+}
+
+/// Deletes the positions of a removed directory, and the row of its process in the table of replicas.
+async fn forget_journal(store: &Store, name: &str) {
+    forget(store, "DELETE FROM journal_positions WHERE journal = $1", name).await;
+    if let Err(error) = store.replicas().remove(name).await {
+        tracing::debug!(%error, "deleting the row of an ended replica failed");
+    }
 }
 
 /// Deletes positions of removed files; a row that stays behind does no harm.

@@ -193,6 +193,16 @@ pub(crate) fn is_in_use(directory: &Path) -> io::Result<bool> {
     Ok(try_lock(&directory.join(LOCK))?.is_none())
 }
 
+/// True if the directory was made by a process for its journal.
+pub(super) fn has_lock(directory: &Path) -> bool {
+    directory.join(LOCK).is_file()
+}
+
+/// True if processes have made their directories here.
+pub(super) fn is_root(root: &Path) -> bool {
+    root.join(GATE).is_file()
+}
+
 /// Removes the directory of a process, holding the gate so that no process searches for directories meanwhile.
 pub(super) fn dissolve(root: &Path, directory: &Path) -> io::Result<()> {
     let gate = lock_file(&root.join(GATE))?;

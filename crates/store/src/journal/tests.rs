@@ -1,5 +1,6 @@
 //! The journal and its drainer: truncated, duplicated, crashed, full and concurrent, on both backends.
 
+mod abandoned;
 mod shards;
 
 use std::collections::BTreeSet;

@@ -4,6 +4,7 @@ use domain::clock::Timestamp;
 
 use super::{Inner, Owner, Responses, is_id, limited};
 use crate::StoreError;
+use crate::expiry::ExpiringTable;
 use crate::write_behind::{Aged, BatchSink, Queued};
 
 const FIND: &str = "SELECT owner, user_path, tenant, provider, created_at, expires_at FROM object_owners \
@@ -11,8 +12,8 @@ const FIND: &str = "SELECT owner, user_path, tenant, provider, created_at, expir
 /// Keeps the first owner: a provider that repeats an id must not give an object to another owner.
 const INSERT: &str = "INSERT INTO object_owners (id, owner, user_path, tenant, provider, created_at, expires_at) \
      VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING";
-pub(super) const EXPIRED: &str = "DELETE FROM object_owners WHERE id IN \
-     (SELECT id FROM object_owners WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)";
+pub(crate) const EXPIRING: ExpiringTable =
+    ExpiringTable { name: "object_owners", time: "expires_at", key: "id" };
 
 /// The id of an object and its owner.
 #[derive(Clone, Debug, PartialEq)]

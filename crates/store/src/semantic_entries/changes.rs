@@ -4,6 +4,7 @@ use domain::clock::Timestamp;
 
 use super::{SemanticRow, rows};
 use crate::StoreError;
+use crate::change_notices::{self, ChangedData};
 use crate::database::{Database, Row, Value, Writing};
 
 /// A change that another process has made.
@@ -35,10 +36,12 @@ pub struct SemanticChanges {
     pub has_more: bool,
 }
 
-/// Takes the next numbers, and returns the last one. Other writers wait until the transaction ends.
+/// Takes the next numbers, and returns the last one. Other writers wait until the transaction ends,
+/// and other processes are notified then.
 pub async fn take_numbers(open: &mut Writing, count: i64) -> Result<i64, StoreError> {
     const TAKE: &str = "UPDATE semantic_sequence SET value = value + $1 WHERE id = 1 RETURNING value";
     let rows = open.fetch(TAKE, &[count.into()]).await?;
+    change_notices::announce(open, ChangedData::SemanticCache).await?;
     rows.first().ok_or(StoreError::NotFound)?.get(0)
 }
 
@@ -119,10 +122,4 @@ fn removal(row: &Row) -> Result<(i64, SemanticChange), StoreError> {
         }),
     };
     Ok((row.get(0)?, change))
-}
-
-/// Deletes the records of removals before a time.
-pub async fn forget_before(database: &Database, before: Timestamp) -> Result<u64, StoreError> {
-    const OLD: &str = "DELETE FROM semantic_removals WHERE at < $1";
-    database.execute(OLD, &[before.micros().into()]).await
 }

@@ -197,9 +197,9 @@ async fn surplus_entries_and_old_removals_are_deleted() {
         save(entries).await;
         assert_eq!((entries.trim(3).await.unwrap(), entries.trim(2).await.unwrap()), (0, 1));
         assert_eq!((ids(&store).await, entries.count().await.unwrap()), (vec!["b".into(), "c".into()], 2));
-        (0..2 * DELETED_AT_ONCE).for_each(|at| entries.put(row(&format!("x{at}"), "/", "m", 5, now)));
+        (0..2 * LARGE_ROWS).for_each(|at| entries.put(row(&format!("x{at}"), "/", "m", 5, now)));
         save(entries).await;
-        assert_eq!(entries.trim(2).await.unwrap(), 2 * DELETED_AT_ONCE as u64);
+        assert_eq!(entries.trim(2).await.unwrap(), 2 * LARGE_ROWS as u64);
         entries.purge(&purge(None, None)).await.unwrap();
         let removals = async || {
             let count = "SELECT COUNT(*) FROM semantic_removals";

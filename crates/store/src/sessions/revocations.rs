@@ -5,6 +5,10 @@ use domain::clock::Timestamp;
 use super::{Sessions, next_change};
 use crate::StoreError;
 use crate::database::Row;
+use crate::expiry::ExpiringTable;
+
+pub(crate) const EXPIRING: ExpiringTable =
+    ExpiringTable { name: "token_revocations", time: "expires_at", key: "kind, issuer, value" };
 
 /// Tokens that are refused although their signature and times are valid.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,9 +81,7 @@ impl Sessions {
 
     /// Deletes revocations whose tokens have all expired, in batches, with pauses for other writers.
     pub async fn expire_revocations(&self, now: Timestamp, batch: i64) -> Result<u64, StoreError> {
-        const DELETE: &str = "DELETE FROM token_revocations WHERE (kind, issuer, value) IN \
-             (SELECT kind, issuer, value FROM token_revocations WHERE expires_at <= $1 LIMIT $2)";
-        self.delete_expired(DELETE, now, batch).await
+        EXPIRING.delete_expired(&self.database, now, batch).await
     }
 }
 

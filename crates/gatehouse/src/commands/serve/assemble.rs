@@ -15,6 +15,7 @@ use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use local_models::ModelDirectory;
 use pipeline::gateway::Gateway;
+use pipeline::gateway::replication::ReplicaIdentity;
 use pipeline::policy::{CachePolicy, Fallback, PassthroughRules, Policy, Retries, SemanticPolicy};
 use pipeline::refresh::{Refresher, StaticConfig};
 use pipeline::routing::inventory::Inventory;
@@ -140,6 +141,14 @@ pub async fn assemble(
         body_work: Default::default(),
         injection_scorer: Arc::new(InjectionScorer::new(ModelDirectory::of(data_dir))),
         unknown_callers: Default::default(),
+        live_replicas: Default::default(),
+        replica: ReplicaIdentity {
+            host: crate::system::host_name(),
+            pid: std::process::id(),
+            version: env!("CARGO_PKG_VERSION"),
+            started_at: SystemClock.now(),
+        },
+        change_signals: Default::default(),
         webhook_events: Arc::new(WebhookEvents::new(webhook_receiver(settings))),
     });
     let inventory = Inventory::open(Some(data_dir.join("inventory.json")));
@@ -504,6 +513,7 @@ fn listen_config(settings: &Settings) -> ListenConfig {
         max_connections: settings.server.max_connections as usize,
         header_timeout: settings.server.header_timeout,
         write_patience: settings.server.write_timeout,
+        delay: settings.server.shutdown_delay,
         grace: settings.server.shutdown_grace,
     }
 }

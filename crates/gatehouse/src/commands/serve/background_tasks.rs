@@ -20,7 +20,7 @@ const HOURLY: Duration = Duration::from_secs(3600);
 /// The time between two looks whether a receiver of webhooks is configured.
 const RECEIVER_POLL: Duration = Duration::from_secs(2);
 /// The most expired rows that are deleted in one step.
-const BATCH: i64 = 500;
+const BATCH: i64 = 1000;
 
 #[expect(
     clippy::disallowed_methods,

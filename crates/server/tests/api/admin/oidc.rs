@@ -143,6 +143,31 @@ async fn a_login_at_a_provider_opens_a_session_with_mapped_roles() {
     .await;
 }
 
+/// A load balancer may send the callback to another replica than the one where the login began.
+#[tokio::test]
+async fn a_login_that_began_on_one_replica_ends_on_another() {
+    let issuer = TestIssuer::start();
+    app::each_with(
+        || settings(&issuer, &json!({})),
+        async |app| {
+            let neighbour = app.neighbour().await;
+            let login = start(&app).await;
+            issuer.answer_with(account(&issuer, &app, &login, json!({})));
+            let query = format!("code=abc&state={}", login.state);
+            let done = login.finish(&neighbour, &query).await.expect_status(302);
+            let session = format!("gatehouse_session={}", cookie(&done));
+            let me = async |app: &TestApp| {
+                app.get("/admin/api/v1/auth/me").anonymous().header("cookie", &session).send().await.json()
+            };
+            assert_eq!(me(&neighbour).await["user"]["email"], "ops@example.com");
+            app.refresher.refresh_sessions().await.unwrap();
+            app.refresher.refresh().await.unwrap();
+            assert_eq!(me(&app).await["user"]["email"], "ops@example.com");
+        },
+    )
+    .await;
+}
+
 #[tokio::test]
 async fn bad_callbacks_are_refused() {
     let issuer = TestIssuer::start();

@@ -75,7 +75,7 @@ async fn entries_are_streamed_and_replayed_after_a_reconnect() {
             .await
             .expect_status(200);
         assert!(bound.event().await.is_none(), "a key that is revoked is not told any more");
-        app.http_service.app().drain();
+        app.http_service.app().end_feeds();
         assert!(viewer.event().await.is_none());
     })
     .await;
