@@ -14,6 +14,7 @@ use super::histogram::Histogram;
 use super::rollup::Axis;
 use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
+use crate::database::Snapshot;
 use plan::Part;
 
 pub use figures::Figures;
@@ -83,6 +84,39 @@ pub struct Line {
 impl Ledger {
     /// Runs a report. Groups without calls are left out; the others are in no particular order.
     pub async fn report(&self, report: &Report) -> Result<Vec<Line>, StoreError> {
+        // Boxed, because a snapshot with its transaction is large.
+        Box::pin(async {
+            let prepared = Prepared::new(report);
+            // One snapshot, so that compaction cannot move sums from the deltas to the tables between two reads.
+            let mut snapshot = self.database.snapshot().await?;
+            let found = prepared.read(&mut snapshot).await?;
+            snapshot.end().await?;
+            prepared.lines(found).await
+        })
+        .await
+    }
+
+    /// Like `report`, in the caller's snapshot.
+    pub(super) async fn report_in(
+        &self,
+        snapshot: &mut Snapshot,
+        report: &Report,
+    ) -> Result<Vec<Line>, StoreError> {
+        let prepared = Prepared::new(report);
+        let found = prepared.read(snapshot).await?;
+        prepared.lines(found).await
+    }
+}
+
+/// A report with the parts that it is read from.
+struct Prepared<'a> {
+    report: &'a Report,
+    conditions: Conditions,
+    parts: Vec<Part>,
+}
+
+impl<'a> Prepared<'a> {
+    fn new(report: &'a Report) -> Self {
         let conditions = Conditions::new(&report.filter);
         let axes = report.axes();
         let parts = if conditions.has_search() {
@@ -90,19 +124,13 @@ impl Ledger {
         } else {
             plan::plan(report.filter.from, report.filter.until, &axes, report.step)
         };
-        // Boxed, because a snapshot with its transaction is large.
-        Box::pin(self.lines(report, &conditions, &parts)).await
+        Self { report, conditions, parts }
     }
 
-    async fn lines(
-        &self,
-        report: &Report,
-        conditions: &Conditions,
-        parts: &[Part],
-    ) -> Result<Vec<Line>, StoreError> {
+    /// Reads the groups of the tables, and the deltas that are not in them.
+    async fn read(&self, snapshot: &mut Snapshot) -> Result<(Groups, Vec<Vec<u8>>), StoreError> {
+        let Self { report, conditions, parts } = self;
         let mut groups = Groups::default();
-        // One snapshot, so that compaction cannot move sums from the deltas to the tables between two reads.
-        let mut snapshot = self.database.snapshot().await?;
         for part in parts {
             let (text, values) = statement::statement(report, conditions, part);
             for row in snapshot.fetch(text, &values).await? {
@@ -114,9 +142,12 @@ impl Ledger {
                 groups.entry((step, names)).or_default().add(&figures);
             }
         }
-        let waiting = deltas::waiting(&mut snapshot, parts).await?;
-        snapshot.end().await?;
-        deltas::add(&waiting, report, conditions, parts, &mut groups).await?;
+        let waiting = deltas::waiting(snapshot, parts).await?;
+        Ok((groups, waiting))
+    }
+
+    async fn lines(&self, (mut groups, waiting): (Groups, Vec<Vec<u8>>)) -> Result<Vec<Line>, StoreError> {
+        deltas::add(&waiting, self.report, &self.conditions, &self.parts, &mut groups).await?;
         let lines = groups.into_iter().map(|((step, names), figures)| Line { step, names, figures });
         Ok(lines.filter(|line| line.figures.requests() > 0).collect())
     }
