@@ -18,7 +18,7 @@ use crate::call::response_headers::Refused;
 use crate::gateway::Gateway;
 use crate::routing::resolve::Plan;
 use crate::snapshot::Snapshot;
-use shared_room::{BudgetProgress, NotAdmitted};
+use shared_room::{BudgetProgress, NotAdmitted, WaitPolicy};
 
 /// A parsed call, with its targets.
 pub(crate) struct Prepared {
@@ -59,10 +59,13 @@ pub(crate) async fn admit_sized(
         match admitted {
             Ok(admitted) => return Ok((ticket, Ok(admitted))),
             Err(NotAdmitted::Refused(fault)) => return Ok((ticket, Err(fault))),
-            Err(NotAdmitted::Short(short)) => match shared_room::wait(gateway, &ticket, short).await {
-                Ok(next) => (prepared, progress) = next,
-                Err(fault) => return Ok((ticket, Err(fault))),
-            },
+            Err(NotAdmitted::Short(short)) => {
+                let policy = WaitPolicy::of(&ticket);
+                match Box::pin(shared_room::wait(gateway, policy, short)).await {
+                    Ok(next) => (prepared, progress) = next,
+                    Err(fault) => return Ok((ticket, Err(fault))),
+                }
+            }
         }
     }
 }
@@ -81,7 +84,8 @@ pub(crate) async fn admit_waiting(
             Err(NotAdmitted::Refused(fault)) => return Err(fault),
             // Boxed, because most calls do not wait.
             Err(NotAdmitted::Short(short)) => {
-                (prepared, progress) = Box::pin(shared_room::wait(gateway, ticket, short)).await?;
+                let policy = WaitPolicy::of(ticket);
+                (prepared, progress) = Box::pin(shared_room::wait(gateway, policy, short)).await?;
             }
         }
     }

@@ -58,14 +58,28 @@ pub struct Short {
     pub clamps: bool,
 }
 
+/// The policy of a call about waits.
+#[derive(Clone, Copy)]
+pub struct WaitPolicy {
+    longest: Duration,
+    /// Whether the call is refused if the budgets cannot be checked.
+    is_closed: bool,
+}
+
+impl WaitPolicy {
+    pub fn of(ticket: &Ticket) -> Self {
+        let policy = ticket.context.policy();
+        Self { longest: policy.budget_lease_wait, is_closed: policy.budgets_closed }
+    }
+}
+
 /// Waits for room. Fails if the budgets cannot be checked and have to be.
 pub async fn wait(
     gateway: &Gateway,
-    ticket: &Ticket,
+    policy: WaitPolicy,
     short: Box<Short>,
 ) -> Result<(Prepared, BudgetProgress), Fault> {
-    let policy = ticket.context.policy();
-    let (is_closed, longest) = (policy.budgets_closed, policy.budget_lease_wait);
+    let WaitPolicy { longest, is_closed } = policy;
     let Short { prepared, mut progress, scope, need, clamps } = *short;
     let deadline = *progress.deadline.get_or_insert(gateway.clock.tick() + longest);
     let room = |need| gateway.budgets.wait_for_room(&*gateway.clock, &scope, need, deadline);

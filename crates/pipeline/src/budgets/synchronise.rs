@@ -66,9 +66,9 @@ pub async fn synchronise(budgets: &Budgets, clock: &dyn Clock, store: &Store) ->
     drop(still);
     if budgets.is_leased() {
         store.ledger().leases().set_bases(&changes).await?;
-        let mut state = budgets.state.lock();
-        changes.iter().for_each(|change| state.set_base_known(&change.key));
-        drop(state);
+        let known = windows.iter().filter(|figures| figures.base.is_some()).map(|figures| &figures.key);
+        let known = known.chain(changes.iter().map(|change| &change.key)).cloned().collect();
+        budgets.state.lock().set_bases_known(&known);
         budgets.lease_wake.notify_one();
     }
     budgets.answered();

@@ -92,7 +92,7 @@ pub(super) async fn prepare(
         }
     };
     let reservation =
-        reserve(&principal, &user_path, &address, (&deployment, &deployments), &upload, ticket).await?;
+        reserve(&principal, &user_path, &address, (&deployment, &deployments), &mut upload, ticket).await?;
     let span_id = ticket.new_span_id();
     let trace = ticket.receipt.trace_headers(span_id.as_deref());
     let Address { instance, destination, endpoint, purpose, .. } = address;
@@ -193,7 +193,7 @@ async fn reserve(
     user_path: &UserPath,
     address: &Address,
     (deployment, named): (&Deployment, &[Arc<Deployment>]),
-    upload: &Upload,
+    upload: &mut Upload,
     ticket: &mut Ticket,
 ) -> Result<Reservation, Fault> {
     let Address { instance, purpose, bills, .. } = address;

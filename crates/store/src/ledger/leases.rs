@@ -18,7 +18,7 @@ use domain::money::Nanos;
 use serde_json::json;
 
 use crate::StoreError;
-use crate::database::{Database, Row};
+use crate::database::{Database, Row, sql};
 use attribution::LeaseScopes;
 
 pub use attribution::LeaseScope;
@@ -211,8 +211,8 @@ impl BudgetLeases {
              FROM budget_leases l JOIN budget_windows w USING (budget, opened) \
              WHERE l.journal = $1 AND w.until > $2{condition}"
         );
-        let rows = self.database.fetch(crate::database::sql(text), &[journal.into(), now.micros().into()]);
-        rows.await?.iter().map(own_lease).collect()
+        let rows = self.database.fetch(sql(text), &[journal.into(), now.micros().into()]).await?;
+        rows.iter().map(own_lease).collect()
     }
 
     /// The leases of all processes on windows that have not ended.

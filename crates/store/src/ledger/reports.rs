@@ -84,16 +84,9 @@ pub struct Line {
 impl Ledger {
     /// Runs a report. Groups without calls are left out; the others are in no particular order.
     pub async fn report(&self, report: &Report) -> Result<Vec<Line>, StoreError> {
+        let (conditions, parts) = plan_of(report);
         // Boxed, because a snapshot with its transaction is large.
-        Box::pin(async {
-            let prepared = Prepared::new(report);
-            // One snapshot, so that compaction cannot move sums from the deltas to the tables between two reads.
-            let mut snapshot = self.database.snapshot().await?;
-            let found = prepared.read(&mut snapshot).await?;
-            snapshot.end().await?;
-            prepared.lines(found).await
-        })
-        .await
+        Box::pin(self.lines(report, &conditions, &parts)).await
     }
 
     /// Like `report`, in the caller's snapshot.
@@ -102,53 +95,69 @@ impl Ledger {
         snapshot: &mut Snapshot,
         report: &Report,
     ) -> Result<Vec<Line>, StoreError> {
-        let prepared = Prepared::new(report);
-        let found = prepared.read(snapshot).await?;
-        prepared.lines(found).await
+        let (conditions, parts) = plan_of(report);
+        let (groups, waiting) = read(snapshot, report, &conditions, &parts).await?;
+        into_lines(groups, &waiting, report, &conditions, &parts).await
+    }
+
+    async fn lines(
+        &self,
+        report: &Report,
+        conditions: &Conditions,
+        parts: &[Part],
+    ) -> Result<Vec<Line>, StoreError> {
+        // One snapshot, so that compaction cannot move sums from the deltas to the tables between two reads.
+        let mut snapshot = self.database.snapshot().await?;
+        let (groups, waiting) = read(&mut snapshot, report, conditions, parts).await?;
+        snapshot.end().await?;
+        into_lines(groups, &waiting, report, conditions, parts).await
     }
 }
 
-/// A report with the parts that it is read from.
-struct Prepared<'a> {
-    report: &'a Report,
-    conditions: Conditions,
-    parts: Vec<Part>,
+/// The conditions of a report and the parts that it is read from.
+fn plan_of(report: &Report) -> (Conditions, Vec<Part>) {
+    let conditions = Conditions::new(&report.filter);
+    let axes = report.axes();
+    let parts = if conditions.has_search() {
+        plan::rows(report.filter.from, report.filter.until)
+    } else {
+        plan::plan(report.filter.from, report.filter.until, &axes, report.step)
+    };
+    (conditions, parts)
 }
 
-impl<'a> Prepared<'a> {
-    fn new(report: &'a Report) -> Self {
-        let conditions = Conditions::new(&report.filter);
-        let axes = report.axes();
-        let parts = if conditions.has_search() {
-            plan::rows(report.filter.from, report.filter.until)
-        } else {
-            plan::plan(report.filter.from, report.filter.until, &axes, report.step)
-        };
-        Self { report, conditions, parts }
-    }
-
-    /// Reads the groups of the tables, and the deltas that are not in them.
-    async fn read(&self, snapshot: &mut Snapshot) -> Result<(Groups, Vec<Vec<u8>>), StoreError> {
-        let Self { report, conditions, parts } = self;
-        let mut groups = Groups::default();
-        for part in parts {
-            let (text, values) = statement::statement(report, conditions, part);
-            for row in snapshot.fetch(text, &values).await? {
-                let step = if report.step.is_some() { row.get(0)? } else { 0 };
-                let first = usize::from(report.step.is_some());
-                let names = (0..report.by.len()).map(|index| row.get(first + index));
-                let names = names.collect::<Result<Vec<String>, _>>()?;
-                let figures = Figures::read(&row, first + report.by.len(), report.histogram)?;
-                groups.entry((step, names)).or_default().add(&figures);
-            }
+/// Reads the groups of the tables, and the deltas that are not in them.
+async fn read(
+    snapshot: &mut Snapshot,
+    report: &Report,
+    conditions: &Conditions,
+    parts: &[Part],
+) -> Result<(Groups, Vec<Vec<u8>>), StoreError> {
+    let mut groups = Groups::default();
+    for part in parts {
+        let (text, values) = statement::statement(report, conditions, part);
+        for row in snapshot.fetch(text, &values).await? {
+            let step = if report.step.is_some() { row.get(0)? } else { 0 };
+            let first = usize::from(report.step.is_some());
+            let names = (0..report.by.len()).map(|index| row.get(first + index));
+            let names = names.collect::<Result<Vec<String>, _>>()?;
+            let figures = Figures::read(&row, first + report.by.len(), report.histogram)?;
+            groups.entry((step, names)).or_default().add(&figures);
         }
-        let waiting = deltas::waiting(snapshot, parts).await?;
-        Ok((groups, waiting))
     }
+    let waiting = deltas::waiting(snapshot, parts).await?;
+    Ok((groups, waiting))
+}
 
-    async fn lines(&self, (mut groups, waiting): (Groups, Vec<Vec<u8>>)) -> Result<Vec<Line>, StoreError> {
-        deltas::add(&waiting, self.report, &self.conditions, &self.parts, &mut groups).await?;
-        let lines = groups.into_iter().map(|((step, names), figures)| Line { step, names, figures });
-        Ok(lines.filter(|line| line.figures.requests() > 0).collect())
-    }
+/// Adds the deltas to the groups of the tables.
+async fn into_lines(
+    mut groups: Groups,
+    waiting: &[Vec<u8>],
+    report: &Report,
+    conditions: &Conditions,
+    parts: &[Part],
+) -> Result<Vec<Line>, StoreError> {
+    deltas::add(waiting, report, conditions, parts, &mut groups).await?;
+    let lines = groups.into_iter().map(|((step, names), figures)| Line { step, names, figures });
+    Ok(lines.filter(|line| line.figures.requests() > 0).collect())
 }

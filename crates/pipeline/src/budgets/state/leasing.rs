@@ -31,6 +31,8 @@ const LAST_RETRY: Duration = Duration::from_millis(100);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Time for which the end of every call is reported after a recall.
 const RECALL: Duration = Duration::from_secs(2);
+/// Pause while waiting calls are blocked, such as by a window whose spending is being read.
+const BLOCKED: Duration = Duration::from_millis(20);
 /// The longest pause of the driver.
 const REST: Duration = Duration::from_secs(1);
 
@@ -178,7 +180,8 @@ impl BudgetState {
             return leasing.retry_at - now;
         }
         for path in &leasing.queue.paths {
-            at = at.min(path.retry_at.max(now + Duration::from_millis(1)));
+            // One that could be asked for and is not waits for something else, which ends the pause.
+            at = at.min(if path.retry_at > now { path.retry_at } else { now + BLOCKED });
         }
         for (window, lease) in self.leases().filter(|(_, lease)| lease.is_registered) {
             let interval = if leasing.is_notified { RARE_POLL } else { POLL };
@@ -289,9 +292,12 @@ impl BudgetState {
         readings.into_iter().filter_map(sum).collect()
     }
 
-    /// Records that a window has a base.
-    pub fn set_base_known(&mut self, key: &LeaseKey) {
-        self.edit_lease(key, |lease| lease.has_base = true);
+    /// Records that these windows have a base.
+    pub fn set_bases_known(&mut self, keys: &HashSet<LeaseKey>) {
+        let windows = self.windows.iter_mut().flat_map(|windows| windows.each());
+        for lease in windows.filter_map(|window| window.lease.as_mut()) {
+            lease.has_base |= keys.contains(&lease.key);
+        }
     }
 
     /// Reduces leases by what was booked under them.

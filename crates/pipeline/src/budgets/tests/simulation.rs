@@ -12,7 +12,6 @@ use std::time::Duration;
 use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::period::{Anchors, Period};
-use store::LeaseKey;
 use tokio::sync::oneshot;
 
 use super::lease_tables::{Entry, Tables};
@@ -94,6 +93,8 @@ struct Waiting {
     receiver: oneshot::Receiver<LeaseOutcome>,
     /// The smallest room since the arrival.
     least_room: i64,
+    /// The windows that it counts against.
+    windows: Vec<(usize, Timestamp, Timestamp)>,
 }
 
 struct Replica {
@@ -108,6 +109,8 @@ struct Replica {
     unbooked: Vec<Entry>,
     request: Option<LeaseRequest>,
     answer: Option<Result<LeaseAnswer, ()>>,
+    /// The time of the next run of its driver.
+    drive_at: u64,
     /// Events that arrived while it was paused.
     held_back: Vec<Event>,
 }
@@ -200,6 +203,7 @@ impl World {
             unbooked: Vec::new(),
             request: None,
             answer: None,
+            drive_at: u64::MAX,
             held_back: Vec::new(),
         }
     }
@@ -209,8 +213,7 @@ impl World {
     }
 
     fn begin(&mut self, replica: usize) {
-        let life = self.replicas[replica].life;
-        self.push(MILLI, Event::Drive { replica, life });
+        self.schedule(replica, MILLI);
         self.push(100 * MILLI, Event::Drain(replica));
     }
 
@@ -263,7 +266,13 @@ impl World {
         match event {
             Event::Arrival(replica) => self.arrive(replica),
             Event::End { replica, call, .. } => self.end(replica, call),
-            Event::Drive { replica, life } => self.drive(replica, life),
+            Event::Drive { replica, life } => {
+                // One that was scheduled earlier replaces it.
+                if self.replicas[replica].drive_at <= self.now {
+                    self.replicas[replica].drive_at = u64::MAX;
+                    self.drive(replica, life);
+                }
+            }
             Event::Execute { replica, life } => self.execute(replica, life),
             Event::Answer { replica, .. } => self.answer(replica),
             Event::Drain(replica) => self.drain(replica),
@@ -320,7 +329,9 @@ impl World {
             }
             Err(_) => {
                 if let Some(receiver) = of.state.wait_for_room(&call, Nanos(worst), tick) {
-                    of.waiting.push(Waiting { path, at, worst, deadline, receiver, least_room });
+                    let windows = self.windows(path, at);
+                    let call = Waiting { path, at, worst, deadline, receiver, least_room, windows };
+                    self.replicas[replica].waiting.push(call);
                 }
                 self.wake(replica);
             }
@@ -348,8 +359,17 @@ impl World {
     }
 
     fn wake(&mut self, replica: usize) {
-        let life = self.replicas[replica].life;
-        self.push(50, Event::Drive { replica, life });
+        self.schedule(replica, 50);
+    }
+
+    /// Runs the driver after this time, unless it runs earlier.
+    fn schedule(&mut self, replica: usize, after: u64) {
+        let (at, of) = (self.now + after, &mut self.replicas[replica]);
+        if of.drive_at <= self.now || at < of.drive_at {
+            of.drive_at = at;
+            let life = of.life;
+            self.push(after, Event::Drive { replica, life });
+        }
     }
 
     /// The driver: one request at a time.
@@ -369,7 +389,7 @@ impl World {
                 let latency = self.dice.within(300, 3 * MILLI);
                 self.push(latency, Event::Execute { replica, life });
             }
-            Some(pause) => self.push(pause, Event::Drive { replica, life }),
+            Some(pause) => self.schedule(replica, pause),
         }
         self.poll_waiting(replica);
     }
@@ -379,6 +399,10 @@ impl World {
         let of = &mut self.replicas[replica];
         let (true, Some(request)) = (of.life == life, of.request.clone()) else { return };
         let journal = of.journal.clone();
+        // Once a journal is drained, its process is gone for long.
+        if !of.is_alive && self.dead.iter().all(|(dead, _)| *dead != journal) {
+            return;
+        }
         let answer = (!self.is_down).then(|| match &request {
             LeaseRequest::Resync => LeaseAnswer::Own(self.tables.own(&journal)),
             LeaseRequest::Ensure(needs) => {
@@ -471,9 +495,9 @@ impl World {
             return;
         }
         self.tables.reconcile();
-        let keys: Vec<LeaseKey> = self.tables.windows.keys().cloned().collect();
+        let keys = self.tables.windows.keys().cloned().collect();
         for replica in self.replicas.iter_mut().filter(|replica| replica.is_alive && !replica.is_paused) {
-            keys.iter().for_each(|key| replica.state.set_base_known(key));
+            replica.state.set_bases_known(&keys);
         }
     }
 
@@ -523,6 +547,13 @@ impl World {
         self.version += 1;
         self.sums.clear();
         for replica in 0..REPLICAS {
+            for waiting in 0..self.replicas[replica].waiting.len() {
+                let Waiting { path, at, .. } = &self.replicas[replica].waiting[waiting];
+                let windows = self.windows(path, *at);
+                self.replicas[replica].waiting[waiting].windows = windows;
+            }
+        }
+        for replica in 0..REPLICAS {
             let (life, delay) = (self.replicas[replica].life, self.dice.within(MILLI, 500 * MILLI));
             self.push(delay, Event::Rules { replica, life });
         }
@@ -534,7 +565,8 @@ impl World {
         let place = self.dice.within(last.saturating_sub(50) as u64, last as u64 + 1) as usize;
         let change = self.dice.within(0, 200) as i64 - 100;
         let entry = &mut self.tables.ledger[place];
-        let before = std::mem::replace(&mut entry.cost, (entry.cost + change).max(0));
+        let before = entry.cost;
+        entry.cost = (before + change).max(0);
         let (path, at, change) = (entry.path.clone(), entry.at, entry.cost - before);
         self.count(&path, at, change);
         self.are_bases_due = true;
@@ -601,11 +633,11 @@ impl World {
     }
 
     /// The windows of the budgets that a call counts against: the budget, its opening and its end.
-    fn windows(&self, path: &str, at: Timestamp) -> impl Iterator<Item = (usize, Timestamp, Timestamp)> {
+    fn windows(&self, path: &str, at: Timestamp) -> Vec<(usize, Timestamp, Timestamp)> {
         let places = (0..self.budgets.len()).filter(|place| covers(*place, path));
         let windows = places.map(|place| (place, self.window(place, at)));
         let windows = windows.filter(|(_, (from, _))| *from <= at);
-        windows.map(|(place, (from, end))| (place, from, end)).collect::<Vec<_>>().into_iter()
+        windows.map(|(place, (from, end))| (place, from, end)).collect()
     }
 
     /// Adds to what is spent or held by a call.
@@ -663,7 +695,7 @@ impl World {
             for waiting in 0..self.replicas[replica].waiting.len() {
                 let call = &self.replicas[replica].waiting[waiting];
                 let mut least = if is_stale { i64::MIN } else { call.least_room };
-                for (place, from, end) in self.windows(call.path, call.at) {
+                for (place, from, end) in call.windows.clone() {
                     let room = match rooms.get(&(place, from.micros())) {
                         Some(room) => *room,
                         None => {

@@ -100,8 +100,7 @@ impl LeaseScopes {
         for booking in bookings {
             let Some([input, output]) = booking.cost else { continue };
             covering.clear();
-            let (at, path, tenant) =
-                (Timestamp(booking.at), &*booking.label.user_path, &*booking.label.tenant_id);
+            let (at, path, tenant) = (booking.at, &*booking.label.user_path, &*booking.label.tenant_id);
             for window in &known.windows {
                 let is_open = window.key.opened <= at && at < window.until;
                 if is_open && window.scope.covers(path, tenant, &booking.run_id) {
