@@ -204,7 +204,8 @@ pub fn hold(
         state.turn_covering(scope, now);
         (state.hold(scope.clone(), worst, check), state.take_turned(), state.take_lease_due())
     };
-    if turned {
+    // The spending of a new window of a shared budget is read when it is leased.
+    if turned && !budgets.is_leased() {
         budgets.turned.notify_one();
     }
     if is_lease_due {

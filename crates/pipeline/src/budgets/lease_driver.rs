@@ -13,7 +13,9 @@ use super::lease_queue::LeaseOutcome;
 use super::state::{Check, LeaseAnswer, LeaseRequest, LeaseSummary};
 use super::{BudgetScope, Budgets, Exceeded, Hold, synchronise};
 
-/// Pause after the spending of a new window could not be read.
+/// Pause between two reads of the spending of new windows.
+const BASE_PAUSE: Duration = Duration::from_millis(20);
+/// The same after a read that failed.
 const BASE_RETRY: Duration = Duration::from_millis(250);
 
 /// Why a call holds nothing.
@@ -201,5 +203,6 @@ async fn keep_bases(budgets: &Budgets, clock: &dyn Clock, store: &Store) {
             tokio::time::sleep(BASE_RETRY).await;
             budgets.base_wanted.notify_one();
         }
+        tokio::time::sleep(BASE_PAUSE).await;
     }
 }

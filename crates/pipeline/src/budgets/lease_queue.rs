@@ -128,18 +128,21 @@ impl PathQueue {
         known.map_or(i64::MAX, |(_, wanted)| *wanted)
     }
 
-    /// Wakes the calls that fit into this amount together, smallest first.
-    pub fn wake(&mut self, free: Nanos) {
+    /// Wakes the calls that fit into this amount together, smallest first. Returns what they need.
+    pub fn wake(&mut self, free: Nanos) -> Nanos {
         self.waiters.sort_by_key(|waiter| (waiter.need, waiter.number));
-        let mut left = free.0;
-        let fitting = self.waiters.iter().take_while(|waiter| {
-            left = left.saturating_sub(waiter.need.0);
-            left >= 0
-        });
-        let count = fitting.count();
+        let (mut needed, mut count) = (Nanos::ZERO, 0);
+        for waiter in &self.waiters {
+            if needed + waiter.need > free {
+                break;
+            }
+            needed += waiter.need;
+            count += 1;
+        }
         for waiter in self.waiters.drain(..count) {
             _ = waiter.reply.send(LeaseOutcome::Room);
         }
+        needed
     }
 
     /// Schedules the next take after one that succeeded.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use foldhash::HashSet;
+use foldhash::{HashMap, HashSet};
 use store::{
     BaseChange, LeaseAsk, LeaseGift, LeaseKey, LeaseNeed, LeaseScope, LeaseTaken, OwnLease, WindowFigures,
 };
@@ -243,6 +243,7 @@ impl BudgetState {
     /// under way.
     pub fn resync(&mut self, own: &[OwnLease]) {
         self.leasing.must_resync = false;
+        self.leasing.unused.clear();
         let stored: HashSet<&LeaseKey> = own.iter().map(|own| &own.key).collect();
         for lease in self
             .windows
@@ -392,10 +393,18 @@ impl BudgetState {
             return;
         }
         let mut queue = std::mem::take(&mut self.leasing.queue);
+        // Paths may have windows in common: what the calls of one will hold is not there for the next.
+        let mut promised: HashMap<LeaseKey, i64> = HashMap::default();
         for path in &mut queue.paths {
             // A window that is gone has no limit any more; the call finds the one that replaced it.
-            let free = path.keys.iter().filter_map(|key| self.leased_by(key)).map(Window::available).min();
-            path.wake(free.unwrap_or(Nanos(i64::MAX)));
+            let free = path.keys.iter().filter_map(|key| {
+                let available = self.leased_by(key)?.available().0;
+                Some(available - promised.get(key).copied().unwrap_or_default())
+            });
+            let woken = path.wake(Nanos(free.min().unwrap_or(i64::MAX)));
+            if woken > Nanos::ZERO {
+                path.keys.iter().for_each(|key| *promised.entry(key.clone()).or_default() += woken.0);
+            }
         }
         queue.sweep();
         self.leasing.queue = queue;
