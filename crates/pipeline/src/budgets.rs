@@ -4,6 +4,9 @@
 pub mod alerts;
 mod clamp_history;
 mod index;
+mod lease;
+mod lease_driver;
+mod lease_queue;
 mod refusal;
 mod reported_prefixes;
 mod rules;
@@ -15,7 +18,7 @@ mod tests;
 mod window;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
@@ -27,15 +30,18 @@ use domain::principal::Principal;
 use domain::resources::budget::BudgetKey;
 use domain::user_path::UserPath;
 use parking_lot::Mutex;
+use store::LeaseKey;
 use tokio::sync::Notify;
 
 use index::Index;
 use state::BudgetState;
 
 pub use clamp_history::{Clamp, ClampHistory, KeyAndModel};
+pub use lease_driver::{NotHeld, all_leases, hold_waiting, keep_leases};
+pub use lease_queue::LeaseOutcome;
 pub use reported_prefixes::{Prefix, ReportedPrefixes};
 pub use rules::{ClosedScope, Rule, Rules, StoredBudget, StoredSettings};
-pub use state::{Exceeded, Headroom, Status};
+pub use state::{Check, Exceeded, Headroom, LeaseSummary, Status};
 pub use synchronise::{install, keep_synchronising, synchronise};
 
 /// The time without an answer from the ledger after which `budgets_closed` refuses calls.
@@ -55,6 +61,16 @@ pub struct Budgets {
     turned: Notify,
     clamps: ClampHistory,
     prefixes: ReportedPrefixes,
+    /// The owner of this process's leases; `None` if budgets are not shared with other replicas.
+    journal: Option<Box<str>>,
+    /// Notified when the lease protocol has something to do.
+    lease_wake: Notify,
+    /// Held while leases are changed in the database or read from it.
+    lease_turn: tokio::sync::Mutex<()>,
+    /// Notified when the spending before the leases has to be read.
+    base_wanted: Notify,
+    /// The number of live replicas, as far as it is known.
+    replicas: AtomicU32,
 }
 
 impl Default for Budgets {
@@ -67,6 +83,11 @@ impl Default for Budgets {
             turned: Notify::new(),
             clamps: ClampHistory::default(),
             prefixes: ReportedPrefixes::default(),
+            journal: None,
+            lease_wake: Notify::new(),
+            lease_turn: tokio::sync::Mutex::default(),
+            base_wanted: Notify::new(),
+            replicas: AtomicU32::new(2),
         }
     }
 }
@@ -112,9 +133,15 @@ impl Hold {
     pub fn settle(mut self, receipt: &str, cost: Option<Nanos>) {
         self.open = false;
         let cost = cost.unwrap_or_default();
-        let crossed = self.budgets.state.lock().settle(self.number, receipt, cost, self.kept);
+        let (crossed, is_lease_due) = {
+            let mut state = self.budgets.state.lock();
+            (state.settle(self.number, receipt, cost, self.kept), state.take_lease_due())
+        };
         if crossed {
             self.budgets.crossed.notify_one();
+        }
+        if is_lease_due {
+            self.budgets.lease_wake.notify_one();
         }
     }
 }
@@ -122,7 +149,14 @@ impl Hold {
 impl Drop for Hold {
     fn drop(&mut self) {
         if self.open {
-            self.budgets.state.lock().release(self.number);
+            let is_lease_due = {
+                let mut state = self.budgets.state.lock();
+                state.release(self.number);
+                state.take_lease_due()
+            };
+            if is_lease_due {
+                self.budgets.lease_wake.notify_one();
+            }
         }
     }
 }
@@ -146,7 +180,8 @@ pub fn budgeted(
     if budgets.is_closed(&scope) {
         return Err(fault::budget_unreadable());
     }
-    if fail_closed_at.is_some_and(|tick| budgets.is_lost(tick)) {
+    // Leases serve until they are used up.
+    if !budgets.is_leased() && fail_closed_at.is_some_and(|tick| budgets.is_lost(tick)) {
         return Err(fault::budget_check_failed());
     }
     Ok(Some(scope))
@@ -160,16 +195,21 @@ pub fn hold(
     worst: Option<Nanos>,
     now: Timestamp,
     kept: bool,
+    check: Check,
 ) -> Result<Hold, Box<Exceeded>> {
     // The windows are turned and the amount is held under one lock, so that the check and the hold see the same
     // windows. The synchroniser is woken after the lock is released.
-    let (taken, turned) = {
+    let (taken, turned, is_lease_due) = {
         let mut state = budgets.state.lock();
         state.turn_covering(scope, now);
-        (state.hold(scope.clone(), worst), state.take_turned())
+        (state.hold(scope.clone(), worst, check), state.take_turned(), state.take_lease_due())
     };
-    if turned {
+    // The spending of a new window of a shared budget is read when it is leased.
+    if turned && !budgets.is_leased() {
         budgets.turned.notify_one();
+    }
+    if is_lease_due {
+        budgets.lease_wake.notify_one();
     }
     let number = taken?;
     Ok(Hold { budgets: budgets.clone(), number, kept, open: true })
@@ -221,6 +261,11 @@ pub fn look(
 }
 
 impl Budgets {
+    /// Budgets that replicas share by leases, if the journal that owns those of this process is given.
+    pub fn new(journal: Option<&str>) -> Self {
+        Self { journal: journal.map(Box::from), ..Self::default() }
+    }
+
     /// Waits until a threshold was crossed. A crossing while nobody waits is kept for the next call.
     pub async fn threshold_crossed(&self) {
         self.crossed.notified().await;
@@ -277,7 +322,7 @@ impl Budgets {
 }
 
 impl store::BookingListener for Budgets {
-    fn booked(&self, ids: &mut dyn Iterator<Item = &str>) {
-        self.state.lock().booked(ids);
+    fn booked(&self, ids: &mut dyn Iterator<Item = &str>, leases: &[(LeaseKey, Nanos)]) {
+        self.state.lock().booked(ids, leases);
     }
 }

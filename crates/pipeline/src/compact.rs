@@ -10,7 +10,7 @@ use wire::formats;
 use wire::vendors::Lifecycle;
 
 use crate::accounting::ticket::Ticket;
-use crate::admission::admit;
+use crate::admission::admit_waiting;
 use crate::call::arrival::Arrival;
 use crate::call::response_headers::Refused;
 use crate::dispatch::provider_request::{self, ProviderRequest};
@@ -37,7 +37,8 @@ where
         refuse_filtered(&mut ticket)?;
         // Forwarded as received: this operation has no output limit.
         let request = prepared.call.request.clone();
-        let (prepared, reservation) = admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
+        let draw = arrival.request_id.number();
+        let (prepared, reservation) = admit_waiting(gateway, draw, prepared, &mut ticket).await?;
         let (deployment, base) = served(&prepared.plan)?;
         ticket.record_sent(deployment, &reservation);
         let provider_request = ProviderRequest {

@@ -26,7 +26,7 @@ use store::{Idempotency, Journal, Responses};
 use tokio_util::task::TaskTracker;
 
 use self::replication::ReplicaIdentity;
-use crate::budgets::{self, BudgetScope, Budgets, Exceeded, Hold};
+use crate::budgets::{self, BudgetScope, Budgets, Check, Exceeded, Hold, NotHeld};
 use crate::guardrails::Classifier;
 use crate::policy::Policy;
 use crate::rate_limit::{Limiter, UserPaths};
@@ -179,7 +179,23 @@ impl Gateway {
     }
 
     /// Holds an amount against every budget on the path, or against none.
-    pub fn hold(&self, scope: &BudgetScope, worst: Option<Nanos>) -> Result<Hold, Box<Exceeded>> {
-        budgets::hold(&self.budgets, scope, worst, self.clock.now(), self.policy.accounting)
+    pub fn hold(
+        &self,
+        scope: &BudgetScope,
+        worst: Option<Nanos>,
+        check: Check,
+    ) -> Result<Hold, Box<Exceeded>> {
+        budgets::hold(&self.budgets, scope, worst, self.clock.now(), self.policy.accounting, check)
+    }
+
+    /// Like `hold`; a call that does not fit into this process's lease of a shared budget waits for room.
+    pub async fn hold_waiting(
+        &self,
+        scope: &BudgetScope,
+        worst: Option<Nanos>,
+        wait: Duration,
+    ) -> Result<Hold, NotHeld> {
+        let kept = self.policy.accounting;
+        budgets::hold_waiting(&self.budgets, &*self.clock, scope, worst, kept, wait).await
     }
 }

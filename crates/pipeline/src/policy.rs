@@ -58,8 +58,10 @@ pub struct Policy {
     pub guardrails: bool,
     /// Whether models without a price are refused.
     pub unpriced_denied: bool,
-    /// Whether budgeted calls are refused while the spending cannot be read.
+    /// Whether budgeted calls are refused while the spending cannot be read, or shared budgets cannot be leased.
     pub budgets_closed: bool,
+    /// The longest time that a call waits for room in budgets that replicas share.
+    pub budget_lease_wait: Duration,
     /// Whether each call is logged at level info.
     pub log_requests: bool,
 }
@@ -108,6 +110,7 @@ impl Default for Policy {
             guardrails: true,
             unpriced_denied: false,
             budgets_closed: false,
+            budget_lease_wait: Duration::from_secs(1),
             log_requests: false,
         }
     }

@@ -22,6 +22,8 @@ pub struct Dependencies {
     /// Degraded while a stored document does not compile.
     pub configuration: &'static str,
     pub providers: &'static str,
+    /// Degraded while budgets that replicas share cannot be leased.
+    pub budget_leases: &'static str,
 }
 
 impl Dependencies {
@@ -36,7 +38,10 @@ impl Dependencies {
         };
         let journal = if app.gateway.pending_receipts.is_empty() && space.journal { OK } else { DEGRADED };
         let configuration = if snapshot.document_errors.is_empty() { OK } else { DEGRADED };
-        Self { storage, journal, configuration, providers: providers_state(app, &snapshot.routes) }
+        let leases = app.gateway.budgets.lease_summary(app.gateway.clock.tick());
+        let budget_leases = if leases.is_some_and(|leases| leases.is_failing) { DEGRADED } else { OK };
+        let providers = providers_state(app, &snapshot.routes);
+        Self { storage, journal, configuration, providers, budget_leases }
     }
 
     /// The shared store: limits are kept in this process, so that there is none that could be down.
@@ -44,7 +49,7 @@ impl Dependencies {
 
     /// The state of the gateway: ok, degraded, draining, or down if no provider is available and one is required.
     pub fn status(&self, app: &App) -> &'static str {
-        let all = [self.storage, self.journal, self.configuration, self.providers];
+        let all = [self.storage, self.journal, self.configuration, self.providers, self.budget_leases];
         match app.is_draining() {
             true => DRAINING,
             false if app.config.ready_needs_provider && self.providers == DOWN => DOWN,

@@ -25,6 +25,8 @@ pub async fn health(State(app): State<Arc<App>>) -> Json<BTreeMap<&'static str, 
 /// The state of the gateway and of each dependency: ok, degraded or down.
 #[derive(Serialize, ToSchema)]
 pub struct Readiness {
+    /// degraded while budgets that replicas share cannot be leased
+    pub budget_leases: &'static str,
     pub configuration: &'static str,
     /// Number of stored documents that do not compile; the runtime status names them
     pub document_errors: usize,
@@ -49,11 +51,18 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>)
         DRAINING | DOWN => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::OK,
     };
-    let Dependencies { storage, journal, configuration, providers } = states;
+    let Dependencies { storage, journal, configuration, providers, budget_leases } = states;
     let shared_store = Dependencies::SHARED_STORE;
     let document_errors = snapshot.all_document_errors().count();
-    (
-        code,
-        Json(Readiness { status, storage, shared_store, providers, journal, configuration, document_errors }),
-    )
+    let readiness = Readiness {
+        budget_leases,
+        status,
+        storage,
+        shared_store,
+        providers,
+        journal,
+        configuration,
+        document_errors,
+    };
+    (code, Json(readiness))
 }

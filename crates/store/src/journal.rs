@@ -191,6 +191,16 @@ impl Journal {
         self.0.stuck.load(Ordering::Relaxed)
     }
 
+    /// The name of the directory of this process, unique among all processes. It owns the leases on budgets.
+    pub fn name(&self) -> &str {
+        &self.0.name
+    }
+
+    /// True if the drainer ended with everything booked and nothing was appended since.
+    fn is_settled(&self) -> bool {
+        *self.0.settled.lock() == Some(self.records())
+    }
+
     /// Removes the directory of this process if the drainer ended with everything booked and nothing was appended
     /// since. The next process then has nothing to take over.
     fn remove_settled(&self) -> io::Result<bool> {

@@ -6,6 +6,7 @@ pub(crate) mod column;
 mod compaction;
 mod delta;
 mod histogram;
+pub(crate) mod leases;
 pub(crate) mod ledger_writer;
 mod log;
 mod recalculate;
@@ -24,6 +25,7 @@ use domain::clock::Timestamp;
 use crate::StoreError;
 use crate::database::{Database, Value};
 use crate::expiry::ExpiringTable;
+use crate::ledger::leases::BudgetLeases;
 use crate::ledger::ledger_writer::LedgerWriter;
 use crate::ledger::spending::Turns;
 
@@ -43,6 +45,7 @@ pub struct Ledger {
     pub(crate) database: Database,
     pub(crate) writer: LedgerWriter,
     pub(crate) turns: Turns,
+    pub(crate) leases: BudgetLeases,
 }
 
 /// Selects responses from providers, from our cache, or both.
@@ -91,7 +94,13 @@ impl UsageFilter {
 impl Ledger {
     pub(crate) fn new(database: Database) -> Self {
         let writer = LedgerWriter::new(database.is_postgres());
-        Self { database, writer, turns: Turns::default() }
+        let leases = BudgetLeases::new(database.clone());
+        Self { database, writer, turns: Turns::default(), leases }
+    }
+
+    /// The leases on budgets that replicas share.
+    pub fn leases(&self) -> &BudgetLeases {
+        &self.leases
     }
 
     /// Books receipts that did not pass through a journal, for tests and the generator; each id counts once.
@@ -101,7 +110,7 @@ impl Ledger {
         let bookings = bookings.filter_map(Result::transpose).collect::<Result<Vec<_>, _>>()?;
         for one_at_a_time in [false, true] {
             let mut open = self.database.begin().await?;
-            if self.writer.book(&mut open, &bookings, one_at_a_time).await? == ledger_writer::Booked::All {
+            if self.writer.book(&mut open, &bookings, one_at_a_time).await?.is_some() {
                 return open.commit().await;
             }
         }

@@ -55,6 +55,10 @@ pub use crate::idempotency::{Claim, Claimed, Idempotency, KeptAnswer, Repeatable
 pub use crate::journal::abandoned::{DrainCounts, DrainError, drain_abandoned};
 pub use crate::journal::drain::Drainer;
 pub use crate::journal::{Journal, JournalConfig, Lag, ShardId};
+pub use crate::ledger::leases::{
+    BaseChange, BudgetLease, BudgetLeases, LeaseAsk, LeaseGift, LeaseKey, LeaseNeed, LeaseScope, LeaseTaken,
+    LedgerReading, OwnLease, RangeSums, WindowFigures,
+};
 pub use crate::ledger::spending::{BookingListener, RunSpent, Spent};
 pub use crate::ledger::{
     Axis, CacheMode, CacheUsage, Consumed, Figures, Histogram, Ledger, Line, LogPage, LogPlace, LogSlice,

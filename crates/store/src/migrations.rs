@@ -35,6 +35,7 @@ const MIGRATIONS: &[Migration] = &[
     ("semantic_changes", include_str!("migrations/0019_semantic_changes.sql")),
     ("semantic_tenants", include_str!("migrations/0020_semantic_tenants.sql")),
     ("audit_errors", include_str!("migrations/0021_audit_errors.sql")),
+    ("budget_leases", include_str!("migrations/0022_budget_leases.sql")),
     ("replicas", include_str!("migrations/0023_replicas.sql")),
 ];
 

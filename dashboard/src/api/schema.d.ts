@@ -2565,6 +2565,27 @@ export interface components {
             /** @description By user path and period, each from the newest to the oldest. */
             windows: components["schemas"]["BudgetWindow"][];
         };
+        /** @description The leases of this process on budgets that replicas share. */
+        BudgetLeaseStatus: {
+            /**
+             * Format: double
+             * @description Of these, neither held by calls nor spent
+             */
+            free: number;
+            /**
+             * Format: double
+             * @description US dollars that are leased and not in the ledger yet
+             */
+            granted: number;
+            /** @description Name of the journal directory that owns them */
+            owner: string;
+            /** @description ok or degraded */
+            state: string;
+            /** @description Calls that wait for room */
+            waiting_calls: number;
+            /** @description Budget windows with a lease */
+            windows: number;
+        };
         BudgetList: {
             budgets: components["schemas"]["BudgetView"][];
             server_time: string;
@@ -4506,6 +4527,8 @@ export interface components {
         };
         /** @description The state of the gateway and of each dependency: ok, degraded or down. */
         Readiness: {
+            /** @description degraded while budgets that replicas share cannot be leased */
+            budget_leases: string;
             configuration: string;
             /** @description Number of stored documents that do not compile; the runtime status names them */
             document_errors: number;
@@ -4945,6 +4968,7 @@ export interface components {
             timeout_ms: number | null;
         };
         RuntimeStatus: {
+            budget_leases?: components["schemas"]["BudgetLeaseStatus"] | null;
             /** @description Stored documents that do not compile, by kind and name */
             documents: components["schemas"]["DocumentStatus"][];
             edition: string;

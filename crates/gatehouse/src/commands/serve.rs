@@ -11,6 +11,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
+use pipeline::budgets;
 use pipeline::gateway::{Gateway, background, replication};
 use pipeline::responses::background as background_responses;
 use server::Workers;
@@ -91,6 +92,12 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
     assembled.gateway.tasks.spawn(assembled.gateway.idempotency.clone().run(drained.clone()));
     assembled.gateway.tasks.spawn(assembled.store.semantic_entries().clone().run(drained.clone()));
     assembled.gateway.tasks.spawn(background_responses::run(assembled.gateway.clone(), drained.clone()));
+    assembled.gateway.tasks.spawn(budgets::keep_leases(
+        assembled.gateway.budgets.clone(),
+        assembled.gateway.clock.clone(),
+        assembled.store.clone(),
+        drained.clone(),
+    ));
     assembled.gateway.tasks.spawn(assembled.drainer.run(drained));
     let mut background = assembled.background;
     background.push(background_tasks::spawn(assembled.running_settings.clone().run(hangup)));

@@ -5,9 +5,10 @@ use domain::capability::{Capabilities, Capability, Edition};
 use super::{Settings, SettingsFault};
 
 /// Settings that need a capability.
-const GATED: [(&str, Capability); 5] = [
+const GATED: [(&str, Capability); 6] = [
     ("BUDGETS", Capability::AdvancedBudgets),
     ("BUDGETS_FAIL", Capability::AdvancedBudgets),
+    ("BUDGET_LEASE_WAIT", Capability::AdvancedBudgets),
     ("IDENTITY_ADMIN_EMAIL", Capability::Identity),
     ("IDENTITY_ADMIN_PASSWORD", Capability::Identity),
     ("OIDC_PROVIDERS", Capability::Identity),

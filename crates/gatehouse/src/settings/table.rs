@@ -128,8 +128,11 @@ declare! {
     spending: SpendingSettings {
         /// Calls to models without a price: allow or deny.
         unpriced_policy: UnpricedPolicy = "spending.unpriced_policy", "UNPRICED_POLICY", "allow";
-        /// Calls on paths with a budget while current spending is unknown: open (allow) or closed (503).
-        budgets_fail: FailMode = "spending.budgets_fail", "BUDGETS_FAIL", "open";
+        /// Calls on paths with a budget while current spending is unknown, or, on PostgreSQL, while the budgets that
+        /// replicas share cannot be checked: open (allow) or closed (503). By default closed on PostgreSQL, else open.
+        budgets_fail: Option<FailMode> = "spending.budgets_fail", "BUDGETS_FAIL", "";
+        /// Longest time that a call waits for its part of a budget that replicas share, on PostgreSQL.
+        budget_lease_wait: Duration = "spending.budget_lease_wait", "BUDGET_LEASE_WAIT", "1s", positive;
         /// Budgets in US dollars by path and period, e.g. `/=monthly:500;/team/a=daily:10,3600:2.5`. They need the
         /// capability advancedBudgets.
         budgets: Budgets = "spending.budgets", "BUDGETS", "";

@@ -9,6 +9,7 @@ use domain::principal::Principal;
 use wire::codec::shape::reasoning_budget;
 
 use super::Prepared;
+use super::shared_room::{BudgetProgress, NotAdmitted, Short};
 use crate::accounting::ticket::Ticket;
 use crate::admission::reserve::WorstCost;
 use crate::budgets::{self, BudgetScope, Clamp, Exceeded, Hold, KeyAndModel};
@@ -45,7 +46,8 @@ pub fn afford(
     draw: u64,
     prepared: Prepared,
     ticket: &mut Ticket,
-) -> Result<Prepared, Fault> {
+    mut progress: BudgetProgress,
+) -> Result<Prepared, NotAdmitted> {
     if !ticket.context.policy().features.budget || prepared.plan.uses_client_credential() {
         return Ok(prepared);
     }
@@ -54,31 +56,37 @@ pub fn afford(
         return Ok(prepared);
     };
     let prompt_cache = ticket.context.policy().prompt_cache;
-    let hold = |prepared: &Prepared| {
-        let history = Pair::of(gateway, &prepared.principal, &prepared.plan);
-        fit(&prepared.plan, &prepared.call, prompt_cache, &history, |worst| gateway.hold(&scope, worst))
+    let history = Pair::of(gateway, &prepared.principal, &prepared.plan);
+    let mut clamps = false;
+    let hold = |worst| {
+        gateway.hold(&scope, worst, progress.check).map_err(|mut exceeded| {
+            clamps = exceeded.clamps;
+            exceeded.clamps &= progress.is_final;
+            exceeded
+        })
     };
-    let does_not_fit = match hold(&prepared) {
-        Ok(fit) => return bounded(gateway, prepared, fit, &scope, ticket),
-        Err(does_not_fit) => does_not_fit,
-    };
-    budgets::exhausted(&gateway.budgets, &scope, does_not_fit.need);
-    let refusal = budgets::refused(
-        &gateway.capabilities,
-        &prepared.principal,
-        &does_not_fit.exceeded,
-        gateway.clock.now(),
-    );
+    let DoesNotFit { exceeded, need } =
+        match fit(&prepared.plan, &prepared.call, prompt_cache, &history, hold) {
+            Ok(fit) => return Ok(bounded(gateway, prepared, fit, &scope, ticket)?),
+            Err(does_not_fit) => does_not_fit,
+        };
+    if !progress.is_final {
+        let need = need.unwrap_or_default();
+        return Err(NotAdmitted::Short(Box::new(Short { prepared, progress, scope, need, clamps })));
+    }
+    if let Some(refusal) = progress.refusal.take() {
+        return Err(refusal.into());
+    }
+    budgets::exhausted(&gateway.budgets, &scope, need);
+    let now = gateway.clock.now();
+    let refusal = budgets::refused(&gateway.capabilities, &prepared.principal, &exceeded, now);
     let policy = ticket.context.policy();
-    let Some(plan) = downgraded(gateway, draw, &prepared, &does_not_fit.exceeded, policy) else {
-        return Err(refusal);
+    let Some(plan) = downgraded(gateway, draw, &prepared, &exceeded, policy) else {
+        return Err(refusal.into());
     };
     let prepared = Prepared { plan, ..prepared };
     ticket.record_plan(&prepared.plan);
-    match hold(&prepared) {
-        Ok(fit) => bounded(gateway, prepared, fit, &scope, ticket),
-        Err(_) => Err(refusal),
-    }
+    afford(gateway, draw, prepared, ticket, progress.downgraded(gateway, refusal))
 }
 
 /// The key and model of a call, with access to their clamp history.

@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
+use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::user_path::UserPath;
 use foldhash::HashMap;
+use store::LeaseKey;
 
+use super::lease::Lease;
 use super::rules::{Rule, Rules};
 use super::{BudgetScope, window::Window};
 
@@ -26,6 +29,8 @@ pub struct Index {
     per_run: bool,
     /// For each run's budget, the position of the budget it is derived from.
     run_bases: HashMap<usize, usize>,
+    /// Whether replicas share the budgets by leases.
+    is_leased: bool,
 }
 
 impl Index {
@@ -36,9 +41,20 @@ impl Index {
         let (by_path, marks) = (HashMap::default(), Vec::new());
         let per_run = budgets.iter().any(|rule| rule.policy.per_run);
         let run_bases = HashMap::default();
-        let mut index = Self { rules, by_path, marks, gives_children, children: 0, per_run, run_bases };
+        let mut index =
+            Self { rules, by_path, marks, gives_children, children: 0, per_run, run_bases, is_leased: false };
         budgets.into_iter().for_each(|rule| index.push(rule));
         index
+    }
+
+    /// The same with windows that replicas share by leases.
+    #[must_use]
+    pub fn with_leases(self, is_leased: bool) -> Self {
+        Self { is_leased, ..self }
+    }
+
+    pub fn is_leased(&self) -> bool {
+        self.is_leased
     }
 
     fn push(&mut self, rule: Rule) {
@@ -153,8 +169,23 @@ impl Index {
         })
     }
 
-    pub fn window(&self, place: usize, at: domain::clock::Timestamp) -> Window {
-        Window::around(self.rule(place), &self.rules.anchors, at)
+    pub fn window(&self, place: usize, at: Timestamp) -> Window {
+        let rule = self.rule(place);
+        let window = Window::around(rule, &self.rules.anchors, at);
+        let lease = self.is_leased.then(|| self.new_lease(place, window.from));
+        Window { lease, ..window }
+    }
+
+    fn new_lease(&self, place: usize, opened: Timestamp) -> Box<Lease> {
+        Box::new(Lease::new(LeaseKey { budget: self.rule(place).lease_name().into(), opened }))
+    }
+
+    /// Replaces the lease of a window if the budget is shared under another name now, because `per_run` has changed.
+    pub fn rename_lease(&self, place: usize, window: &mut Window) {
+        let name = || self.rule(place).lease_name();
+        if self.is_leased && window.lease.as_ref().is_none_or(|lease| *lease.key.budget != *name()) {
+            window.lease = Some(self.new_lease(place, window.from));
+        }
     }
 }
 

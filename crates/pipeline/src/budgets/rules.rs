@@ -120,6 +120,16 @@ impl Rule {
     }
 }
 
+impl Rule {
+    /// The name under which replicas share the budget. One with `per_run` is that of the calls without a run.
+    pub fn lease_name(&self) -> String {
+        match &self.run {
+            None if self.policy.per_run => format!("{}|run ", self.key.name()),
+            _ => self.name(),
+        }
+    }
+}
+
 impl Rules {
     /// Compiles the rules. A budget that does not compile closes its scope. Without known settings the windows are not
     /// known, so that the scopes of all budgets are closed.

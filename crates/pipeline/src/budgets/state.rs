@@ -2,6 +2,7 @@
 //! booked yet.
 
 mod derived;
+mod leasing;
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::resources::budget::{OnExhausted, OnTight};
 use foldhash::HashMap;
+use store::LeaseKey;
 
 use super::BudgetScope;
 use super::alerts::Crossing;
@@ -17,6 +19,9 @@ use super::rules::Rule;
 use super::runs::Runs;
 use super::window::{Turn, Window, Windows};
 use derived::covering;
+use leasing::Leasing;
+
+pub use leasing::{LeaseAnswer, LeaseRequest, LeaseSummary};
 
 /// Ledger reads after which an unbooked receipt is looked up.
 const DOUBTFUL: u32 = 5;
@@ -36,6 +41,18 @@ pub struct BudgetState {
     runs: Runs,
     /// Whether a window has changed, so that the ledger has to be read.
     turned: bool,
+    leasing: Leasing,
+    /// Whether the lease protocol has something to do.
+    is_lease_due: bool,
+}
+
+/// What a call has to fit into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Check {
+    /// The lease of this process, if replicas share the budget, else the amount.
+    Lease,
+    /// The amount, by what this process knows: while the database is away and calls are admitted nevertheless.
+    Amount,
 }
 
 struct RunningCall {
@@ -107,16 +124,22 @@ pub struct Reading {
 
 impl BudgetState {
     /// Holds an amount against all budgets on the path, or against none.
-    pub fn hold(&mut self, scope: BudgetScope, worst: Option<Nanos>) -> Result<u64, Box<Exceeded>> {
+    pub fn hold(
+        &mut self,
+        scope: BudgetScope,
+        worst: Option<Nanos>,
+        check: Check,
+    ) -> Result<u64, Box<Exceeded>> {
         let arrived = scope.at;
         let scope = self.timely(scope);
         let held = worst.unwrap_or_default();
         if worst.is_some()
-            && let Some(exceeded) = self.exceeded(&scope, held)
+            && let Some(exceeded) = self.exceeded(&scope, held, check)
         {
             return Err(exceeded);
         }
         self.reserve(&scope, held);
+        self.note_hold(&scope, held);
         self.next += 1;
         self.under_way.insert(self.next, RunningCall { scope, arrived, held });
         Ok(self.next)
@@ -161,7 +184,7 @@ impl BudgetState {
     pub fn extend(&mut self, number: u64, more: Nanos) -> bool {
         let Some(call) = self.under_way.get(&number) else { return true };
         let scope = call.scope.clone();
-        if self.exceeded(&scope, more).is_some() {
+        if self.exceeded(&scope, more, Check::Lease).is_some() {
             return false;
         }
         self.reserve(&scope, more);
@@ -174,6 +197,7 @@ impl BudgetState {
     pub fn release(&mut self, number: u64) {
         if let Some(RunningCall { scope, held, .. }) = self.under_way.remove(&number) {
             self.reserve(&scope, Nanos(-held.0));
+            self.is_lease_due |= self.leasing.is_watched();
         }
     }
 
@@ -186,6 +210,11 @@ impl BudgetState {
             let Some(window) = self.windows[place].at(scope.at) else { continue };
             window.reserved += Nanos(-held.0);
             *if kept { &mut window.unbooked } else { &mut window.unkept } += cost;
+            let is_overdrawn = window.lease.is_some() && window.free() < Nanos::ZERO;
+            if let Some(lease) = &mut window.lease {
+                lease.note_settled(cost);
+                self.is_lease_due |= is_overdrawn || self.leasing.is_watched();
+            }
             self.crossings.extend(crossings(&index, place, window, window.spent()));
         }
         if kept && cost != Nanos::ZERO {
@@ -194,8 +223,9 @@ impl BudgetState {
         self.crossings.len() > before
     }
 
-    /// Moves the cost of booked receipts from the unbooked sums to the ledger sums.
-    pub fn booked(&mut self, ids: &mut dyn Iterator<Item = &str>) {
+    /// Moves the cost of booked receipts from the unbooked sums to the ledger sums, and out of the leases.
+    pub fn booked(&mut self, ids: &mut dyn Iterator<Item = &str>, leases: &[(LeaseKey, Nanos)]) {
+        self.booked_under_leases(leases);
         for id in ids {
             if self.settled.is_empty() {
                 return;
@@ -224,7 +254,7 @@ impl BudgetState {
             let fits = worst.is_none_or(|worst| room(&status.rule, status.spent + status.reserved, worst));
             rooms.push(Headroom { status, fits });
         }
-        let exceeded = worst.and_then(|worst| self.exceeded(scope, worst));
+        let exceeded = worst.and_then(|worst| self.exceeded(scope, worst, Check::Amount));
         (rooms, exceeded)
     }
 
@@ -297,16 +327,20 @@ impl BudgetState {
     }
 
     /// Of all budgets without room, the one whose window ends last: until then no attempt succeeds.
-    fn exceeded(&mut self, scope: &BudgetScope, worst: Nanos) -> Option<Box<Exceeded>> {
+    fn exceeded(&mut self, scope: &BudgetScope, worst: Nanos, check: Check) -> Option<Box<Exceeded>> {
         let index = self.index.clone()?;
         let mut found: Option<Box<Exceeded>> = None;
         let (mut min, mut clamps, mut blocks) = (Nanos(i64::MAX), true, false);
         for place in self.covering(scope) {
             let Some(window) = self.windows[place].at(scope.at) else { continue };
             let rule = index.rule(place);
-            let (spent, reserved, end) = (window.spent(), window.reserved, window.end);
-            min = min.min(Nanos(rule.amount.0.saturating_sub((spent + reserved).0)));
-            if room(rule, spent + reserved, worst) {
+            let ((spent, reserved), end) = (window.shared_use(rule.amount), window.end);
+            let left = match check {
+                Check::Lease if window.lease.is_some() => window.available(),
+                _ => Nanos(rule.amount.0.saturating_sub((window.spent() + window.reserved).0)),
+            };
+            min = min.min(left);
+            if worst <= left {
                 continue;
             }
             clamps &= rule.policy.on_tight == OnTight::Clamp;
@@ -333,16 +367,45 @@ impl BudgetState {
         }
     }
 
+    /// Counts a call in the demand for leases.
+    fn note_hold(&mut self, scope: &BudgetScope, worst: Nanos) {
+        if !self.index.as_ref().is_some_and(|index| index.is_leased()) {
+            return;
+        }
+        for place in self.covering(scope) {
+            let Some(window) = self.windows[place].at(scope.at) else { continue };
+            let free = window.free();
+            if let Some(lease) = &mut window.lease {
+                self.is_lease_due |= lease.note_hold(worst, free);
+            }
+        }
+    }
+
+    /// Whether the lease protocol has something to do since the last call.
+    pub fn take_lease_due(&mut self) -> bool {
+        std::mem::take(&mut self.is_lease_due)
+    }
+
     /// Installs new rules, and counts held and unbooked amounts again by the scope of each call.
     pub fn install(&mut self, index: Option<Arc<Index>>, now: Timestamp) {
         let before = self.index.take();
+        let mut lowered = Vec::new();
         let known = std::mem::take(&mut self.windows);
         let known = known.into_iter().enumerate();
+        // The budget of a run has the key of its base.
+        let is_base = |place: &usize| before.as_ref().is_some_and(|before| before.rule(*place).run.is_none());
         let mut known: HashMap<_, _> = known
+            .filter(|(place, _)| is_base(place))
             .filter_map(|(place, windows)| Some((before.as_ref()?.rule(place).key.clone(), windows)))
             .collect();
+        let amounts = before.iter().flat_map(|before| &before.rules.budgets);
+        let amounts: HashMap<_, _> = amounts.map(|rule| (rule.key.clone(), rule.amount)).collect();
         if let Some(index) = &index {
             for (place, rule) in index.rules.budgets.iter().enumerate() {
+                let amount = amounts.get(&rule.key).copied().unwrap_or_default();
+                if rule.amount < amount {
+                    lowered.push(place);
+                }
                 let known = known.remove(&rule.key);
                 // A call may have turned the window after `now` was read.
                 let now = known.as_ref().map_or(now, |known| now.max(known.current.start));
@@ -351,7 +414,8 @@ impl BudgetState {
                     windows.inherit(known);
                 }
                 windows.each().for_each(|window| {
-                    (window.reserved, window.unbooked, window.alerted) = (Nanos::ZERO, Nanos::ZERO, 0)
+                    (window.reserved, window.unbooked, window.alerted) = (Nanos::ZERO, Nanos::ZERO, 0);
+                    index.rename_lease(place, window);
                 });
                 self.windows.push(windows);
             }
@@ -361,6 +425,9 @@ impl BudgetState {
         (self.index, self.runs) = (index, Runs::default());
         self.derive_for_known_calls(now);
         self.count_anew();
+        self.recall_lowered(&lowered);
+        self.schedule_resync();
+        self.is_lease_due = true;
     }
 
     fn count_anew(&mut self) {

@@ -2,14 +2,13 @@
 //! replicas, calls recovered after a crash, and corrected prices.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
 use domain::clock::{Clock, Timestamp};
 use domain::money::Nanos;
 use foldhash::HashMap;
-use store::{RunSpent, Spent, Store, StoreError};
+use store::{LedgerReading, RangeSums, RunSpent, Store, StoreError, WindowFigures};
 
 use super::Budgets;
 use super::index::Index;
@@ -18,6 +17,10 @@ use super::state::{BudgetState, Reading};
 use super::window::Windows;
 
 const INTERVAL: Duration = Duration::from_secs(1);
+/// Interval at which one of the replicas that share budgets reads the ledger.
+const SHARED_INTERVAL: Duration = Duration::from_secs(10);
+/// Time for which windows that have ended are kept in the database: receipts may be booked late.
+const KEPT_MICROS: i64 = 24 * 3600 * 1_000_000;
 /// Interval at which the wall clock is checked between two reads: a window that has changed is read at once.
 const CLOCK_INTERVAL: Duration = Duration::from_millis(500);
 /// The pause after a read, as a multiple of its duration: reads take less than 5 % of the time.
@@ -25,17 +28,24 @@ const SHARE: u32 = 20;
 /// Doubtful receipts that are looked up per read.
 const MOST_DOUBTS: usize = 100;
 
-/// Reads the spending of every budget from the ledger.
+/// Reads the spending of every budget from the ledger. If replicas share the budgets, the windows in the database are
+/// corrected, too.
 pub async fn synchronise(budgets: &Budgets, clock: &dyn Clock, store: &Store) -> Result<(), StoreError> {
     if budgets.index.load().is_none() {
         return Ok(());
     }
     budgets.asks(clock.tick());
+    if let Some(journal) = &budgets.journal {
+        confirm_leases(budgets, store, journal).await?;
+    }
     // No receipt of this process is booked meanwhile: it would be in the sums and still count as unbooked.
-    let _still = store.ledger().hold_still().await;
-    clear_doubts(budgets, store).await?;
+    let still = store.ledger().hold_still().await;
+    if !budgets.is_leased() {
+        let booked = find_doubtful(budgets, store).await?;
+        budgets.state.lock().booked(&mut booked.iter().map(|id| &**id), &[]);
+    }
     let Some((index, readings)) = wanted(budgets, clock) else { return Ok(()) };
-    let ranges = fetch(store, &index, &readings).await?;
+    let Fetched { ranges, windows } = fetch(store, &index, &readings, clock.now()).await?;
     drop(index);
     {
         let (now, mut state) = (clock.now(), budgets.state.lock());
@@ -46,9 +56,53 @@ pub async fn synchronise(budgets: &Budgets, clock: &dyn Clock, store: &Store) ->
     // A window that changed in the meantime is read the next time.
     readings.retain(|reading| ranges.contains_key(&(reading.from, reading.end)));
     sum_up(&index, &mut readings, &ranges);
-    if budgets.state.lock().apply(&readings) {
+    let changes = {
+        let mut state = budgets.state.lock();
+        if state.apply(&readings) {
+            budgets.crossed.notify_one();
+        }
+        state.base_changes(&readings, &windows)
+    };
+    drop(still);
+    if budgets.is_leased() {
+        store.ledger().leases().set_bases(&changes).await?;
+        let known = windows.iter().filter(|figures| figures.base.is_some()).map(|figures| &figures.key);
+        let known = known.chain(changes.iter().map(|change| &change.key)).cloned().collect();
+        budgets.state.lock().set_bases_known(&known);
+        budgets.lease_wake.notify_one();
+    }
+    budgets.answered();
+    Ok(())
+}
+
+/// Reads the own leases again, together with receipts that should have been booked: if their transaction was committed
+/// without confirmation, they are no longer part of the lease.
+async fn confirm_leases(budgets: &Budgets, store: &Store, journal: &str) -> Result<(), StoreError> {
+    let _turn = budgets.lease_turn.lock().await;
+    let _still = store.ledger().hold_still().await;
+    let booked = find_doubtful(budgets, store).await?;
+    let own = store.ledger().leases().own(journal, Timestamp(0)).await?;
+    let mut state = budgets.state.lock();
+    state.booked(&mut booked.iter().map(|id| &**id), &[]);
+    state.resync(&own);
+    Ok(())
+}
+
+/// Takes the figures of shared budgets over from the database, without reading the ledger.
+async fn follow_windows(budgets: &Budgets, clock: &dyn Clock, store: &Store) -> Result<(), StoreError> {
+    budgets.asks(clock.tick());
+    if let Some(journal) = &budgets.journal {
+        confirm_leases(budgets, store, journal).await?;
+    }
+    let _still = store.ledger().hold_still().await;
+    let windows = store.ledger().leases().figures(clock.now()).await?;
+    let Some((_, readings)) = wanted(budgets, clock) else { return Ok(()) };
+    let mut state = budgets.state.lock();
+    let readings = state.window_sums(readings, &windows);
+    if state.apply(&readings) {
         budgets.crossed.notify_one();
     }
+    drop(state);
     budgets.answered();
     Ok(())
 }
@@ -61,14 +115,14 @@ pub async fn install(
     rules: Rules,
 ) -> Result<(), StoreError> {
     let any = !rules.budgets.is_empty() || !rules.closed.is_empty();
-    let index = any.then(|| Arc::new(Index::new(rules)));
+    let index = any.then(|| Arc::new(Index::new(rules).with_leases(budgets.is_leased())));
     // As in `synchronise`: no receipt of this process is booked between the read and its use.
     let _still = store.ledger().hold_still().await;
     let mut now = clock.now();
     let ranges = loop {
         let Some(index) = &index else { break Ranges::new() };
         let readings = windows_of(index, now);
-        let ranges = fetch(store, index, &readings).await?;
+        let Fetched { ranges, .. } = fetch(store, index, &readings, now).await?;
         now = clock.now();
         // A window that ended in the meantime is read again.
         if readings.iter().all(|reading| now < reading.end) {
@@ -87,6 +141,10 @@ pub async fn install(
     drop(state);
     budgets.index.store(index);
     budgets.answered();
+    if budgets.is_leased() {
+        budgets.lease_wake.notify_one();
+        budgets.base_wanted.notify_one();
+    }
     if crossed {
         budgets.crossed.notify_one();
     }
@@ -113,11 +171,10 @@ fn wanted(budgets: &Budgets, clock: &dyn Clock) -> Option<(Arc<Index>, Vec<Readi
 /// The sums of the ledger by time range.
 type Ranges = BTreeMap<(Timestamp, Timestamp), RangeSums>;
 
-#[derive(Default)]
-struct RangeSums {
-    by_path: Vec<Spent>,
-    /// Only read for ranges of `per_run` budgets.
-    by_run: Option<Vec<RunSpent>>,
+struct Fetched {
+    ranges: Ranges,
+    /// The windows of shared budgets, from the same state of the database.
+    windows: Vec<WindowFigures>,
 }
 
 /// Creates the budgets of child paths and runs with spending from before this process started, or from other replicas.
@@ -130,22 +187,20 @@ fn derive(state: &mut BudgetState, ranges: &Ranges, now: Timestamp) {
     }
 }
 
-/// Reads each time range from the ledger once.
-async fn fetch(store: &Store, index: &Index, readings: &[Reading]) -> Result<Ranges, StoreError> {
-    let mut ranges = Ranges::new();
-    let ledger = store.ledger();
+/// Reads each time range from the ledger once; sums by run only for ranges of `per_run` budgets.
+async fn fetch(
+    store: &Store,
+    index: &Index,
+    readings: &[Reading],
+    now: Timestamp,
+) -> Result<Fetched, StoreError> {
+    let mut wanted: BTreeMap<(Timestamp, Timestamp), bool> = BTreeMap::new();
     for Reading { place, from, end, .. } in readings {
-        let sums = match ranges.entry((*from, *end)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(vacant) => {
-                vacant.insert(RangeSums { by_path: ledger.spent(*from, *end).await?, by_run: None })
-            }
-        };
-        if sums.by_run.is_none() && index.rule(*place).policy.per_run {
-            sums.by_run = Some(ledger.spent_by_run(*from, *end).await?);
-        }
+        *wanted.entry((*from, *end)).or_default() |= index.rule(*place).policy.per_run;
     }
-    Ok(ranges)
+    let list: Vec<_> = wanted.iter().map(|((from, end), by_run)| (*from, *end, *by_run)).collect();
+    let LedgerReading { ranges, windows } = store.ledger().spending_and_windows(&list, now).await?;
+    Ok(Fetched { ranges: wanted.into_keys().zip(ranges).collect(), windows })
 }
 
 fn sum_up(index: &Index, readings: &mut [Reading], ranges: &Ranges) {
@@ -171,23 +226,30 @@ fn sum_up(index: &Index, readings: &mut [Reading], ranges: &Ranges) {
     }
 }
 
-/// Looks up receipts that are still unbooked. Their transaction may have been committed without confirmation; then they
-/// would count twice.
-async fn clear_doubts(budgets: &Budgets, store: &Store) -> Result<(), StoreError> {
+/// Finds receipts that count as unbooked and are in the ledger. Their transaction was committed without confirmation;
+/// they would count twice.
+async fn find_doubtful(budgets: &Budgets, store: &Store) -> Result<Vec<Box<str>>, StoreError> {
     let doubtful = budgets.state.lock().doubtful(MOST_DOUBTS);
+    let mut booked = Vec::new();
     for (at, id) in doubtful {
         if store.ledger().has(at, &id).await? {
-            budgets.state.lock().booked(&mut std::iter::once(&*id));
+            booked.push(id);
         }
     }
-    Ok(())
+    Ok(booked)
 }
 
+/// Keeps the figures of budgets up to date. If replicas share the budgets, only one of them reads the ledger, and not as
+/// often: leases enforce the amounts.
 pub async fn keep_synchronising(budgets: Arc<Budgets>, clock: Arc<dyn Clock>, store: Store) {
-    let mut failing = false;
+    let interval = if budgets.is_leased() { SHARED_INTERVAL } else { INTERVAL };
+    let (mut failing, mut turned) = (false, true);
     loop {
         let before = clock.tick();
-        let outcome = synchronise(&budgets, &*clock, &store).await;
+        let outcome = match budgets.is_leased() && !turned {
+            true => reconcile(&budgets, &*clock, &store).await,
+            false => synchronise(&budgets, &*clock, &store).await,
+        };
         match &outcome {
             Err(error) if !failing => {
                 tracing::warn!(%error, "ledger read failed; budgets use the figures of this process")
@@ -197,20 +259,32 @@ pub async fn keep_synchronising(budgets: Arc<Budgets>, clock: Arc<dyn Clock>, st
         }
         failing = outcome.is_err();
         let took = clock.tick().saturating_sub(before);
-        pause(&budgets, &*clock, INTERVAL.max(if failing { INTERVAL } else { took * SHARE })).await;
+        let length = if failing { INTERVAL } else { interval.max(took * SHARE) };
+        turned = pause(&budgets, &*clock, length).await || failing;
     }
 }
 
-/// Waits until the next read, or until a window has changed: after the clock was set, forwards or backwards, the
+/// Reads the ledger for all replicas if it is the turn of this one, else takes over the figures of another.
+async fn reconcile(budgets: &Budgets, clock: &dyn Clock, store: &Store) -> Result<(), StoreError> {
+    let leases = store.ledger().leases();
+    if !leases.claim_reconciliation(SHARED_INTERVAL * 9 / 10).await? {
+        return follow_windows(budgets, clock, store).await;
+    }
+    leases.prune(Timestamp(clock.now().micros() - KEPT_MICROS)).await?;
+    synchronise(budgets, clock, store).await
+}
+
+/// Waits until the next read, or until a window has changed, and returns whether one has: after the clock was set, forwards or backwards, the
 /// spending of the window it points to is known within a second.
-async fn pause(budgets: &Budgets, clock: &dyn Clock, length: Duration) {
+async fn pause(budgets: &Budgets, clock: &dyn Clock, length: Duration) -> bool {
     let mut left = length;
     while !left.is_zero() {
         let slice = left.min(CLOCK_INTERVAL);
         if tokio::time::timeout(slice, budgets.turned.notified()).await.is_ok() {
-            return;
+            return true;
         }
         left -= slice;
         budgets.turn(clock.now());
     }
+    false
 }

@@ -1,6 +1,9 @@
 //! Tests of the invariant: spent and held amounts together never exceed a budget in any order of events, and the spent
 //! amount is exact.
 
+mod lease_tables;
+mod simulation;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -13,7 +16,7 @@ use proptest::prelude::*;
 
 use super::index::Index;
 use super::rules::{Rule, Rules};
-use super::state::{BudgetState, Reading};
+use super::state::{BudgetState, Check, Reading};
 use super::{BudgetScope, Budgets, Hold};
 
 const PATHS: [&str; 5] = ["/", "/a", "/a/b", "/a/c", "/d"];
@@ -54,33 +57,36 @@ fn check(state: &mut BudgetState, now: i64, path: &str, spent: i64, reserved: i6
 #[test]
 fn all_budgets_of_the_path_or_none() {
     let mut state = state(vec![rule("/", Period::DAILY, 100), rule("/a", Period::HOURLY, 40)], 0);
-    let first = state.hold(scope("/a/b", 1), Some(Nanos(30))).unwrap();
-    let refused = state.hold(scope("/a", 1), Some(Nanos(11))).unwrap_err();
+    let first = state.hold(scope("/a/b", 1), Some(Nanos(30)), Check::Lease).unwrap();
+    let refused = state.hold(scope("/a", 1), Some(Nanos(11)), Check::Lease).unwrap_err();
     assert_eq!((refused.rule.key.user_path.as_str(), refused.end), ("/a", at(3600)));
     check(&mut state, 1, "/", 0, 30);
-    state.hold(scope("/d", 1), Some(Nanos(70))).unwrap();
-    let refused = state.hold(scope("/a", 1), Some(Nanos(11))).unwrap_err();
+    state.hold(scope("/d", 1), Some(Nanos(70)), Check::Lease).unwrap();
+    let refused = state.hold(scope("/a", 1), Some(Nanos(11)), Check::Lease).unwrap_err();
     assert_eq!(refused.end, at(86_400), "the one that begins anew last");
     state.settle(first, "r1", Nanos(5), true);
     check(&mut state, 1, "/a", 5, 0);
     check(&mut state, 1, "/", 5, 70);
-    assert!(state.hold(scope("/a", 1), Some(Nanos(25))).is_ok(), "exactly what is left");
-    assert!(state.hold(scope("/a", 1), Some(Nanos(1))).is_err());
-    assert!(state.hold(scope("/a", 1), None).is_ok(), "without a price nothing is held");
+    assert!(state.hold(scope("/a", 1), Some(Nanos(25)), Check::Lease).is_ok(), "exactly what is left");
+    assert!(state.hold(scope("/a", 1), Some(Nanos(1)), Check::Lease).is_err());
+    assert!(state.hold(scope("/a", 1), None, Check::Lease).is_ok(), "without a price nothing is held");
 }
 
 #[test]
 fn a_call_counts_where_it_arrived() {
     let mut state = state(vec![rule("/a", Period::HOURLY, 10)], 3590);
-    let before = state.hold(scope("/a", 3599), Some(Nanos(10))).unwrap();
-    let after = state.hold(scope("/a", 3600), Some(Nanos(10))).unwrap();
+    let before = state.hold(scope("/a", 3599), Some(Nanos(10)), Check::Lease).unwrap();
+    let after = state.hold(scope("/a", 3600), Some(Nanos(10)), Check::Lease).unwrap();
     check(&mut state, 3601, "/a", 0, 10);
-    assert!(state.hold(scope("/a", 3598), Some(Nanos(1))).is_err(), "late, into the full window");
+    assert!(
+        state.hold(scope("/a", 3598), Some(Nanos(1)), Check::Lease).is_err(),
+        "late, into the full window"
+    );
     state.settle(before, "r1", Nanos(10), true);
     check(&mut state, 3601, "/a", 0, 10);
     state.settle(after, "r2", Nanos(3), true);
     check(&mut state, 3601, "/a", 3, 0);
-    state.booked(&mut ["r1", "r2", "other"].into_iter());
+    state.booked(&mut ["r1", "r2", "other"].into_iter(), &[]);
     check(&mut state, 3601, "/a", 3, 0);
     check(&mut state, 7200, "/a", 0, 0);
 }
@@ -88,7 +94,7 @@ fn a_call_counts_where_it_arrived() {
 #[test]
 fn other_rules_from_before_the_turn_keep_what_is_held_after_it() {
     let mut state = state(vec![rule("/a", Period::HOURLY, 10)], 3598);
-    let call = state.hold(scope("/a", 3600), Some(Nanos(10))).unwrap();
+    let call = state.hold(scope("/a", 3600), Some(Nanos(10)), Check::Lease).unwrap();
     // The clock was read before the window changed.
     state.install(Some(Arc::new(Index::new(rules(vec![rule("/a", Period::HOURLY, 12)])))), at(3599));
     check(&mut state, 3601, "/a", 0, 10);
@@ -100,7 +106,7 @@ fn other_rules_from_before_the_turn_keep_what_is_held_after_it() {
 fn windows_survive_clock_jumps() {
     let mut state = state(vec![rule("/a", Period::HOURLY, 10)], 100);
     let spend = |state: &mut BudgetState, second: i64, cost: i64| {
-        let number = state.hold(scope("/a", second), Some(Nanos(cost))).unwrap();
+        let number = state.hold(scope("/a", second), Some(Nanos(cost)), Check::Lease).unwrap();
         state.settle(number, &format!("r{second}"), Nanos(cost), true);
     };
     spend(&mut state, 100, 6);
@@ -109,14 +115,14 @@ fn windows_survive_clock_jumps() {
     assert!(state.take_turned(), "the ledger is read");
     check(&mut state, 101, "/a", 6, 0);
     assert!(state.take_turned(), "in both directions");
-    assert!(state.hold(scope("/a", 102), Some(Nanos(5))).is_err());
+    assert!(state.hold(scope("/a", 102), Some(Nanos(5)), Check::Lease).is_err());
     // Several windows ahead and back: unbooked amounts are known, the rest is read.
     check(&mut state, 40_000, "/a", 0, 0);
     check(&mut state, 80_000, "/a", 0, 0);
     state.take_turned();
     check(&mut state, 103, "/a", 6, 0);
     assert!(state.take_turned());
-    state.booked(&mut ["r100"].into_iter());
+    state.booked(&mut ["r100"].into_iter(), &[]);
     check(&mut state, 104, "/a", 6, 0);
     // Calls that arrive after the clock was set back count in the window of the clock.
     check(&mut state, 80_000, "/a", 0, 0);
@@ -126,7 +132,7 @@ fn windows_survive_clock_jumps() {
     readings[0].sum = Nanos(6);
     state.apply(&readings);
     check(&mut state, 105, "/a", 6, 0);
-    assert!(state.hold(scope("/a", 105), Some(Nanos(5))).is_err());
+    assert!(state.hold(scope("/a", 105), Some(Nanos(5)), Check::Lease).is_err());
     spend(&mut state, 106, 4);
     check(&mut state, 107, "/a", 10, 0);
 }
@@ -135,11 +141,11 @@ fn windows_survive_clock_jumps() {
 fn a_call_older_than_every_window_counts_in_the_one_in_force() {
     let minutely = Period::from_seconds(60).unwrap();
     let mut state = state(vec![rule("/a", minutely, 10), rule("/", Period::DAILY, 100)], 0);
-    state.hold(scope("/a", 70), Some(Nanos(1))).unwrap();
-    state.hold(scope("/a", 130), Some(Nanos(1))).unwrap();
-    let late = state.hold(scope("/a", 5), Some(Nanos(9))).unwrap();
+    state.hold(scope("/a", 70), Some(Nanos(1)), Check::Lease).unwrap();
+    state.hold(scope("/a", 130), Some(Nanos(1)), Check::Lease).unwrap();
+    let late = state.hold(scope("/a", 5), Some(Nanos(9)), Check::Lease).unwrap();
     check(&mut state, 131, "/a", 0, 10);
-    assert!(state.hold(scope("/a", 6), Some(Nanos(1))).is_err());
+    assert!(state.hold(scope("/a", 6), Some(Nanos(1)), Check::Lease).is_err());
     state.settle(late, "r1", Nanos(4), true);
     check(&mut state, 131, "/a", 4, 1);
     check(&mut state, 131, "/", 4, 2);
@@ -153,11 +159,11 @@ fn a_call_older_than_every_window_counts_in_the_one_in_force() {
 #[test]
 fn a_reset_excludes_calls_that_arrived_before_it() {
     let mut state = state(vec![rule("/a", Period::DAILY, 10)], 0);
-    let call = state.hold(scope("/a", 5), Some(Nanos(10))).unwrap();
+    let call = state.hold(scope("/a", 5), Some(Nanos(10)), Check::Lease).unwrap();
     let reset = Rule { last_reset_at: Some(at(100)), ..rule("/a", Period::DAILY, 10) };
     state.install(Some(Arc::new(Index::new(rules(vec![reset])))), at(100));
     check(&mut state, 100, "/a", 0, 0);
-    let next = state.hold(scope("/a", 101), Some(Nanos(10))).unwrap();
+    let next = state.hold(scope("/a", 101), Some(Nanos(10)), Check::Lease).unwrap();
     state.settle(call, "r1", Nanos(9), true);
     check(&mut state, 102, "/a", 0, 10);
     state.release(next);
@@ -169,9 +175,9 @@ fn a_clock_that_is_put_back_behind_a_reset_does_not_open_the_budget() {
     let reset = Rule { last_reset_at: Some(at(100)), ..rule("/a", Period::DAILY, 10) };
     let mut state = state(vec![reset], 100);
     state.turn(at(50));
-    let call = state.hold(scope("/a", 50), Some(Nanos(8))).unwrap();
+    let call = state.hold(scope("/a", 50), Some(Nanos(8)), Check::Lease).unwrap();
     check(&mut state, 51, "/a", 0, 8);
-    assert!(state.hold(scope("/a", 52), Some(Nanos(8))).is_err());
+    assert!(state.hold(scope("/a", 52), Some(Nanos(8)), Check::Lease).is_err());
     state.settle(call, "r1", Nanos(5), true);
     check(&mut state, 53, "/a", 5, 0);
 }
@@ -179,8 +185,8 @@ fn a_clock_that_is_put_back_behind_a_reset_does_not_open_the_budget() {
 #[test]
 fn other_anchors_count_each_call_anew() {
     let mut state = state(vec![rule("/a", Period::DAILY, 100)], 7 * 3600);
-    let early = state.hold(scope("/a", 5 * 3600), Some(Nanos(10))).unwrap();
-    let late = state.hold(scope("/a", 6 * 3600), Some(Nanos(20))).unwrap();
+    let early = state.hold(scope("/a", 5 * 3600), Some(Nanos(10)), Check::Lease).unwrap();
+    let late = state.hold(scope("/a", 6 * 3600), Some(Nanos(20)), Check::Lease).unwrap();
     state.settle(early, "r1", Nanos(10), true);
     let mut rules = rules(vec![rule("/a", Period::DAILY, 100)]);
     rules.anchors.daily = TimeOfDay { hour: 6, minute: 0 };
@@ -195,10 +201,10 @@ fn a_tenants_budget_is_its_own() {
     let own = Rule { key: key("/a", Period::DAILY, Some("t")), ..rule("/a", Period::DAILY, 10) };
     let mut state = state(vec![own], 0);
     let of = |tenant: Option<&str>| BudgetScope { tenant: tenant.map(Arc::from), ..scope("/a", 1) };
-    state.hold(of(None), Some(Nanos(50))).unwrap();
-    state.hold(of(Some("u")), Some(Nanos(50))).unwrap();
-    assert!(state.hold(of(Some("t")), Some(Nanos(50))).is_err());
-    state.hold(of(Some("t")), Some(Nanos(10))).unwrap();
+    state.hold(of(None), Some(Nanos(50)), Check::Lease).unwrap();
+    state.hold(of(Some("u")), Some(Nanos(50)), Check::Lease).unwrap();
+    assert!(state.hold(of(Some("t")), Some(Nanos(50)), Check::Lease).is_err());
+    state.hold(of(Some("t")), Some(Nanos(10)), Check::Lease).unwrap();
 }
 
 #[test]
@@ -208,15 +214,18 @@ fn every_direct_child_has_a_budget_of_its_own() {
     let rules = rules(vec![parent, rule("/a/c", Period::DAILY, 3)]);
     let mut state = BudgetState::default();
     state.install(Some(Arc::new(Index::new(rules.clone()))), at(0));
-    let call = state.hold(scope("/a/b/x", 1), Some(Nanos(8))).unwrap();
+    let call = state.hold(scope("/a/b/x", 1), Some(Nanos(8)), Check::Lease).unwrap();
     assert!(state.take_turned(), "a new child's spending is read");
-    let refused = state.hold(scope("/a/b", 1), Some(Nanos(3))).unwrap_err();
+    let refused = state.hold(scope("/a/b", 1), Some(Nanos(3)), Check::Lease).unwrap_err();
     assert_eq!((refused.rule.key.user_path.as_str(), refused.rule.amount), ("/a/b", Nanos(10)));
-    state.hold(scope("/a/d", 1), Some(Nanos(10))).unwrap();
-    let refused = state.hold(scope("/a/e", 1), Some(Nanos(8))).unwrap_err();
+    state.hold(scope("/a/d", 1), Some(Nanos(10)), Check::Lease).unwrap();
+    let refused = state.hold(scope("/a/e", 1), Some(Nanos(8)), Check::Lease).unwrap_err();
     assert_eq!(refused.rule.key.user_path.as_str(), "/a", "together they are within the parent's");
-    assert!(state.hold(scope("/a/c", 1), Some(Nanos(4))).is_err(), "a budget of its own comes first");
-    state.hold(scope("/a", 1), Some(Nanos(7))).unwrap();
+    assert!(
+        state.hold(scope("/a/c", 1), Some(Nanos(4)), Check::Lease).is_err(),
+        "a budget of its own comes first"
+    );
+    state.hold(scope("/a", 1), Some(Nanos(7)), Check::Lease).unwrap();
     state.settle(call, "r1", Nanos(5), true);
     check(&mut state, 2, "/a/b", 5, 0);
     // New rules keep what the children have spent and hold.
@@ -230,7 +239,7 @@ fn every_direct_child_has_a_budget_of_its_own() {
 fn each_threshold_is_crossed_once_in_a_window() {
     let mut state = state(vec![rule("/a", Period::HOURLY, 10)], 0);
     let spend = |state: &mut BudgetState, second: i64, cost: i64| {
-        let number = state.hold(scope("/a", second), None).unwrap();
+        let number = state.hold(scope("/a", second), None, Check::Lease).unwrap();
         state.settle(number, &format!("r{second}"), Nanos(cost), true);
         let crossings = state.take_crossings();
         crossings.iter().map(|crossing| crossing.threshold).collect::<Vec<_>>()
@@ -245,7 +254,7 @@ fn each_threshold_is_crossed_once_in_a_window() {
 /// Asserts that a call does not fit, and reports the exhaustion.
 #[track_caller]
 fn refuse(state: &mut BudgetState, scope: BudgetScope, worst: i64) {
-    assert!(state.hold(scope.clone(), Some(Nanos(worst))).is_err());
+    assert!(state.hold(scope.clone(), Some(Nanos(worst)), Check::Lease).is_err());
     state.exhausted(&scope, Nanos(worst));
 }
 
@@ -266,12 +275,12 @@ fn a_refusal_names_the_remaining_budget_and_the_options() {
         ],
         0,
     );
-    let exceeded = state.hold(scope("/a", 1), Some(Nanos(60))).unwrap_err();
+    let exceeded = state.hold(scope("/a", 1), Some(Nanos(60)), Check::Lease).unwrap_err();
     assert_eq!(
         (exceeded.room, exceeded.clamps, exceeded.downgrade_to.as_deref()),
         (Nanos(40), true, Some("mini"))
     );
-    let exceeded = state.hold(scope("/a", 1), Some(Nanos(101))).unwrap_err();
+    let exceeded = state.hold(scope("/a", 1), Some(Nanos(101)), Check::Lease).unwrap_err();
     assert_eq!((exceeded.room, exceeded.clamps, exceeded.downgrade_to), (Nanos(40), false, None));
 }
 
@@ -285,22 +294,25 @@ fn a_run_has_a_budget_of_its_own() {
     let per_run = Rule { policy, ..rule("/a", Period::HOURLY, 10) };
     let budgets = || vec![per_run.clone(), rule("/", Period::DAILY, 100)];
     let mut state = state(budgets(), 0);
-    let first = state.hold(in_run("x", "/a", 1), Some(Nanos(10))).unwrap();
-    let refused = state.hold(in_run("x", "/a/b", 1), Some(Nanos(1))).unwrap_err();
+    let first = state.hold(in_run("x", "/a", 1), Some(Nanos(10)), Check::Lease).unwrap();
+    let refused = state.hold(in_run("x", "/a/b", 1), Some(Nanos(1)), Check::Lease).unwrap_err();
     assert_eq!(refused.rule.run.as_deref(), Some("x"));
-    let second = state.hold(in_run("y", "/a", 1), Some(Nanos(10))).unwrap();
-    state.hold(scope("/a", 1), Some(Nanos(10))).unwrap();
-    assert!(state.hold(scope("/a", 1), Some(Nanos(1))).is_err(), "calls without a run share one budget");
+    let second = state.hold(in_run("y", "/a", 1), Some(Nanos(10)), Check::Lease).unwrap();
+    state.hold(scope("/a", 1), Some(Nanos(10)), Check::Lease).unwrap();
+    assert!(
+        state.hold(scope("/a", 1), Some(Nanos(1)), Check::Lease).is_err(),
+        "calls without a run share one budget"
+    );
     check(&mut state, 1, "/a", 0, 10);
     check(&mut state, 1, "/", 0, 30);
     state.settle(first, "r1", Nanos(4), true);
     state.settle(second, "r2", Nanos(6), true);
-    state.booked(&mut ["r1"].into_iter());
+    state.booked(&mut ["r1"].into_iter(), &[]);
     // New rules keep what each run has spent and holds.
     state.install(Some(Arc::new(Index::new(rules(budgets())))), at(2));
     check(&mut state, 2, "/", 10, 10);
-    assert!(state.hold(in_run("y", "/a", 2), Some(Nanos(5))).is_err());
-    assert!(state.hold(in_run("y", "/a", 2), Some(Nanos(4))).is_ok());
+    assert!(state.hold(in_run("y", "/a", 2), Some(Nanos(5)), Check::Lease).is_err());
+    assert!(state.hold(in_run("y", "/a", 2), Some(Nanos(4)), Check::Lease).is_ok());
     assert_eq!(state.statuses(at(2)).len(), 2, "budgets of runs are not listed");
     let crossings = state.take_crossings();
     let shown: Vec<_> = crossings.iter().map(|one| (one.status.rule.run.as_deref(), one.threshold)).collect();
@@ -312,18 +324,18 @@ fn an_idle_run_is_forgotten_when_everything_is_booked() {
     let policy = BudgetPolicy { per_run: true, ..BudgetPolicy::default() };
     let mut state = state(vec![Rule { policy, ..rule("/a", Period::DAILY, 10) }], 0);
     let runs = |state: &mut BudgetState, now: i64| state.statuses(at(now))[0].runs;
-    let call = state.hold(in_run("x", "/a", 1), Some(Nanos(10))).unwrap();
+    let call = state.hold(in_run("x", "/a", 1), Some(Nanos(10)), Check::Lease).unwrap();
     state.expire_runs(at(7200));
     assert_eq!(runs(&mut state, 7200), 1);
     state.settle(call, "r1", Nanos(4), true);
-    state.booked(&mut ["r1"].into_iter());
+    state.booked(&mut ["r1"].into_iter(), &[]);
     state.expire_runs(at(7200));
     assert_eq!(runs(&mut state, 7200), 0);
     state.expire_runs(at(7201));
     state.take_turned();
-    state.hold(in_run("z", "/a", 7202), Some(Nanos(10))).unwrap();
+    state.hold(in_run("z", "/a", 7202), Some(Nanos(10)), Check::Lease).unwrap();
     assert!(state.take_turned(), "a run that is new here is read from the ledger");
-    assert!(state.hold(in_run("z", "/a", 7202), Some(Nanos(1))).is_err());
+    assert!(state.hold(in_run("z", "/a", 7202), Some(Nanos(1)), Check::Lease).is_err());
     check(&mut state, 7202, "/a", 0, 0);
 }
 
@@ -333,7 +345,7 @@ fn a_refusal_for_want_of_the_rest_is_the_last_threshold() {
     let crossed = |state: &mut BudgetState| {
         state.take_crossings().iter().map(|crossing| crossing.threshold).collect::<Vec<_>>()
     };
-    let first = state.hold(scope("/a", 1), Some(Nanos(60))).unwrap();
+    let first = state.hold(scope("/a", 1), Some(Nanos(60)), Check::Lease).unwrap();
     refuse(&mut state, scope("/a", 1), 60);
     assert_eq!(crossed(&mut state), [] as [f64; 0], "what is held may come back");
     state.settle(first, "r1", Nanos(55), true);
@@ -349,9 +361,9 @@ fn a_refusal_for_want_of_the_rest_is_the_last_threshold() {
 #[test]
 fn a_small_budget_that_refuses_below_half_is_exhausted() {
     let mut state = state(vec![rule("/a", Period::HOURLY, 100)], 0);
-    let first = state.hold(scope("/a", 1), Some(Nanos(60))).unwrap();
+    let first = state.hold(scope("/a", 1), Some(Nanos(60)), Check::Lease).unwrap();
     state.settle(first, "r1", Nanos(46), true);
-    let _under_way = state.hold(scope("/a", 2), Some(Nanos(10))).unwrap();
+    let _under_way = state.hold(scope("/a", 2), Some(Nanos(10)), Check::Lease).unwrap();
     refuse(&mut state, scope("/a", 2), 60);
     let crossings = state.take_crossings();
     let shown: Vec<_> = crossings.iter().map(|one| (one.threshold, one.status.spent.0)).collect();
@@ -374,7 +386,8 @@ fn racing_workers_never_overspend() {
             seed ^= seed >> 7;
             seed ^= seed << 17;
             let worst = (seed % 3_000_000) as i64;
-            let Ok(number) = budgets.state.lock().hold(scope("/a", 1), Some(Nanos(worst))) else {
+            let Ok(number) = budgets.state.lock().hold(scope("/a", 1), Some(Nanos(worst)), Check::Lease)
+            else {
                 continue;
             };
             let hold = Hold { budgets: budgets.clone(), number, kept: true, open: true };
@@ -539,7 +552,7 @@ impl World {
         match operation {
             Operation::Hold { path, worst } => {
                 let scope = scope(PATHS[path], self.now);
-                if let Ok(number) = self.state.hold(scope.clone(), Some(Nanos(worst))) {
+                if let Ok(number) = self.state.hold(scope.clone(), Some(Nanos(worst)), Check::Lease) {
                     self.reference.held.insert(number, (scope, worst));
                 }
             }
@@ -570,7 +583,7 @@ impl World {
             Operation::Book { which } => {
                 let count = which.min(self.journal.len());
                 let booked: Vec<_> = self.journal.drain(..count).collect();
-                self.state.booked(&mut booked.iter().map(|(receipt, _, _)| receipt.as_str()));
+                self.state.booked(&mut booked.iter().map(|(receipt, _, _)| receipt.as_str()), &[]);
                 self.ledger.extend(booked.into_iter().map(|(_, scope, cost)| (scope, cost)));
             }
             Operation::Synchronise => {

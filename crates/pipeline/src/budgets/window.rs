@@ -4,6 +4,7 @@ use domain::clock::Timestamp;
 use domain::money::Nanos;
 use domain::period::Anchors;
 
+use super::lease::Lease;
 use super::rules::Rule;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -21,6 +22,8 @@ pub struct Window {
     pub reserved: Nanos,
     /// The number of thresholds already reported.
     pub alerted: usize,
+    /// The lease of this process, if replicas share the budget.
+    pub lease: Option<Box<Lease>>,
 }
 
 impl Window {
@@ -28,11 +31,49 @@ impl Window {
         let (start, end) = rule.key.period.around(at, anchors);
         let from = rule.last_reset_at.map_or(start, |reset| start.max(reset));
         let zero = Nanos::ZERO;
-        Self { start, from, end, ledger: zero, unbooked: zero, unkept: zero, reserved: zero, alerted: 0 }
+        Self {
+            start,
+            from,
+            end,
+            ledger: zero,
+            unbooked: zero,
+            unkept: zero,
+            reserved: zero,
+            alerted: 0,
+            lease: None,
+        }
     }
 
     pub fn spent(&self) -> Nanos {
         self.ledger + self.unbooked + self.unkept
+    }
+
+    /// What this process has held or settled and that is not in the ledger: the part that its lease has to cover.
+    pub fn used(&self) -> Nanos {
+        self.unbooked + self.unkept + self.reserved
+    }
+
+    /// What is left of the lease; negative if more is used. Without a lease there is nothing.
+    pub fn free(&self) -> Nanos {
+        let granted = self.lease.as_ref().map_or(Nanos::ZERO, |lease| lease.granted);
+        Nanos(granted.0.saturating_sub(self.used().0))
+    }
+
+    /// What a call can hold without asking for more.
+    pub fn available(&self) -> Nanos {
+        let is_usable = self.lease.as_ref().is_some_and(|lease| !lease.is_overcommitted);
+        if is_usable { self.free() } else { Nanos::ZERO }
+    }
+
+    /// The shared amounts that are spent, and that are held or leased by any replica, as far as this one knows.
+    pub fn shared_use(&self, amount: Nanos) -> (Nanos, Nanos) {
+        let spent = self.spent();
+        let Some(rest) = self.lease.as_ref().and_then(|lease| lease.rest) else {
+            return (spent, self.reserved);
+        };
+        let left = rest.0.saturating_add(self.free().0.max(0)).max(0);
+        let reserved = amount.0.saturating_sub(left).saturating_sub(spent.0);
+        (spent, Nanos(reserved.max(self.reserved.0)))
     }
 
     pub fn holds(&self, at: Timestamp) -> bool {

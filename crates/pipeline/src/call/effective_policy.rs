@@ -52,6 +52,8 @@ pub struct EffectivePolicy {
     pub prompt_cache: PromptCacheMode,
     /// Whether a budgeted call is refused while the spending cannot be read.
     pub budgets_closed: bool,
+    /// The longest time that the call waits for room in budgets that replicas share.
+    pub budget_lease_wait: Duration,
 }
 
 /// The settings in force for attempts at one target.
@@ -91,6 +93,7 @@ impl EffectivePolicy {
             semantic_threshold: policy.cache.semantic.threshold,
             prompt_cache: policy.prompt_cache,
             budgets_closed: policy.budgets_closed,
+            budget_lease_wait: policy.budget_lease_wait,
         }
     }
 

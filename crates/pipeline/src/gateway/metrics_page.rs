@@ -25,6 +25,7 @@ pub fn page(gateway: &Gateway, surroundings: &ServerMetrics) -> String {
     readings.push(breakers(gateway));
     readings.push(budgets(gateway));
     readings.extend(replication(gateway));
+    readings.extend(budget_leases(gateway));
     readings.extend(process::readings());
     gateway.metrics.render(Readings(readings))
 }
@@ -127,4 +128,47 @@ fn budgets(gateway: &Gateway) -> Reading {
     });
     let help = "Share of a budget that is spent or reserved in its current period";
     Reading { name: "gatehouse_budget_use_ratio", help, kind: ReadingKind::Gauge, samples: samples.collect() }
+}
+
+/// The leases on budgets that replicas share; all 0 if they are not shared.
+fn budget_leases(gateway: &Gateway) -> [Reading; 7] {
+    let leases = gateway.budgets.lease_summary(gateway.clock.tick()).unwrap_or_default();
+    let counter = |name, help, value: u64| Reading::counter(name, help, value as f64);
+    [
+        Reading::gauge(
+            "gatehouse_budget_lease_windows",
+            "Budget windows with a lease of this process",
+            leases.windows as f64,
+        ),
+        Reading::gauge(
+            "gatehouse_budget_lease_granted_usd",
+            "Leased by this process and not in the ledger yet",
+            leases.granted.usd(),
+        ),
+        Reading::gauge(
+            "gatehouse_budget_lease_free_usd",
+            "Leased by this process and neither held nor spent",
+            leases.free.usd(),
+        ),
+        Reading::gauge(
+            "gatehouse_budget_lease_waiting",
+            "Calls that wait for room in a shared budget",
+            leases.waiting as f64,
+        ),
+        counter(
+            "gatehouse_budget_lease_statements",
+            "Statements about leases, without those that book receipts",
+            leases.statements,
+        ),
+        counter(
+            "gatehouse_budget_lease_waits",
+            "Calls that did not fit into the lease of this process",
+            leases.waits,
+        ),
+        counter(
+            "gatehouse_budget_lease_refusals",
+            "Waiting calls for which no replica had room",
+            leases.refusals,
+        ),
+    ]
 }

@@ -16,7 +16,7 @@ use super::upload::Upload;
 use super::{AdmittedCall, PassthroughRoute, admit, guarded, headers};
 use crate::accounting::reservation::Reservation;
 use crate::accounting::ticket::Ticket;
-use crate::budgets;
+use crate::budgets::{self, Check, Exceeded, NotHeld};
 use crate::call::arrival::Arrival;
 use crate::call::authenticate;
 use crate::call::ownership;
@@ -92,7 +92,7 @@ pub(super) async fn prepare(
         }
     };
     let reservation =
-        reserve(&principal, &user_path, &address, (&deployment, &deployments), &upload, ticket)?;
+        reserve(&principal, &user_path, &address, (&deployment, &deployments), &mut upload, ticket).await?;
     let span_id = ticket.new_span_id();
     let trace = ticket.receipt.trace_headers(span_id.as_deref());
     let Address { instance, destination, endpoint, purpose, .. } = address;
@@ -188,28 +188,38 @@ fn check_references(
 
 /// Reserves the maximum cost of the call against budgets, and its tokens against rate limits. Returns the charge that
 /// applies if the process crashes during the call.
-fn reserve(
+async fn reserve(
     principal: &Principal,
     user_path: &UserPath,
     address: &Address,
     (deployment, named): (&Deployment, &[Arc<Deployment>]),
-    upload: &Upload,
+    upload: &mut Upload,
     ticket: &mut Ticket,
 ) -> Result<Reservation, Fault> {
     let Address { instance, purpose, bills, .. } = address;
     let reservation = reservation::reservation(deployment, &upload.sent(), *purpose);
-    let size = || RequestSize::of(upload.whole().as_deref(), upload.most_answers());
-    let worst = || bills.then(|| reservation::worst(instance, named, &size(), *purpose)).flatten();
     let gateway = ticket.gateway().clone();
     let scope = || ticket.receipt.budget_scope(principal, user_path);
     if deployment.client_credential.is_none()
         && let Some(scope) = budgets::budgeted(&gateway.budgets, ticket.context.fail_closed_at(), scope)?
     {
-        let worst = worst();
-        let held = gateway.hold(&scope, worst).map_err(|exceeded| {
+        let worst = bills.then(|| {
+            let size = RequestSize::of(upload.whole().as_deref(), upload.most_answers());
+            reservation::worst(instance, named, &size, *purpose)
+        });
+        let worst = worst.flatten();
+        let policy = ticket.context.policy();
+        let (is_closed, wait) = (policy.budgets_closed, policy.budget_lease_wait);
+        let refused = |exceeded: Box<Exceeded>| {
             budgets::exhausted(&gateway.budgets, &scope, worst);
             budgets::refused(&gateway.capabilities, principal, &exceeded, gateway.clock.now())
-        })?;
+        };
+        let held = match gateway.hold_waiting(&scope, worst, wait).await {
+            Ok(held) => held,
+            Err(NotHeld::Exceeded(exceeded)) => return Err(refused(exceeded)),
+            Err(NotHeld::Unknown) if is_closed => return Err(fault::budget_check_failed()),
+            Err(NotHeld::Unknown) => gateway.hold(&scope, worst, Check::Amount).map_err(refused)?,
+        };
         ticket.record_reservation(&scope, worst, None);
         ticket.holds.hold(held, None, None);
     }

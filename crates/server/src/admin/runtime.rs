@@ -36,6 +36,25 @@ pub struct RuntimeStatus {
     pub providers: &'static str,
     /// Null if the semantic cache is off
     pub semantic_cache: Option<SemanticCacheStatus>,
+    /// Null if budgets are not shared with other replicas
+    pub budget_leases: Option<BudgetLeaseStatus>,
+}
+
+/// The leases of this process on budgets that replicas share.
+#[derive(Serialize, ToSchema)]
+pub struct BudgetLeaseStatus {
+    /// ok or degraded
+    pub state: &'static str,
+    /// Name of the journal directory that owns them
+    pub owner: String,
+    /// Budget windows with a lease
+    pub windows: usize,
+    /// US dollars that are leased and not in the ledger yet
+    pub granted: f64,
+    /// Of these, neither held by calls nor spent
+    pub free: f64,
+    /// Calls that wait for room
+    pub waiting_calls: usize,
 }
 
 /// The semantic cache of this process.
@@ -125,6 +144,7 @@ pub async fn status(
         journal: journal(&app, states.journal),
         providers: states.providers,
         semantic_cache: semantic_cache(&app),
+        budget_leases: budget_leases(&app, states.budget_leases),
     })
 }
 
@@ -149,6 +169,18 @@ fn journal(app: &App, state: &'static str) -> JournalStatus {
         damaged_records: app.gateway.journal.damaged(),
         pending_receipts: app.gateway.pending_receipts.len(),
     }
+}
+
+fn budget_leases(app: &App, state: &'static str) -> Option<BudgetLeaseStatus> {
+    let leases = app.gateway.budgets.lease_summary(app.gateway.clock.tick())?;
+    Some(BudgetLeaseStatus {
+        state,
+        owner: app.gateway.journal.name().to_owned(),
+        windows: leases.windows,
+        granted: leases.granted.usd(),
+        free: leases.free.usd(),
+        waiting_calls: leases.waiting,
+    })
 }
 
 fn semantic_cache(app: &App) -> Option<SemanticCacheStatus> {

@@ -27,6 +27,7 @@ use domain::secret::Secret;
 use egress::{Egress, EgressConfig, Trust};
 use http::Method;
 use identity::token_issuer::TokenIssuer;
+use pipeline::budgets::{self, Budgets};
 use pipeline::gateway::Gateway;
 use pipeline::gateway::replication::ReplicaIdentity;
 use pipeline::policy::Policy;
@@ -211,6 +212,7 @@ impl TestApp {
         };
         let store = Store::open(config, clock.clone()).await.unwrap();
         let journal = Journal::open(journal_config(&directory), clock.clone(), entropy.clone()).unwrap();
+        let is_shared = store.ledger().leases().are_used() && settings.edition == Edition::Enterprise;
         let tasks = TaskTracker::new();
         let egress = Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap();
         let entry_storage =
@@ -243,7 +245,7 @@ impl TestApp {
             console: Default::default(),
             audit: Default::default(),
             limiter: Default::default(),
-            budgets: Default::default(),
+            budgets: Arc::new(Budgets::new(is_shared.then(|| journal.name()))),
             key_uses: Default::default(),
             user_paths: Default::default(),
             injection_scorer: Default::default(),
@@ -263,8 +265,15 @@ impl TestApp {
         let (stop, stopped) = watch::channel(false);
         let (responses, keys) = (store.responses().clone(), store.idempotency().clone());
         let entries = store.semantic_entries().clone();
+        let leases = budgets::keep_leases(
+            gateway.budgets.clone(),
+            gateway.clock.clone(),
+            store.clone(),
+            stopped.clone(),
+        );
         let writing = gateway.tasks.spawn(async move {
-            tokio::join!(responses.run(stopped.clone()), keys.run(stopped.clone()), entries.run(stopped));
+            let (responses, keys) = (responses.run(stopped.clone()), keys.run(stopped.clone()));
+            tokio::join!(responses, keys, entries.run(stopped), leases);
         });
         let instance = |vendor: &&str| (provider(vendor, &upstream), ProviderSource::Env);
         let fixed = StaticConfig {

@@ -206,6 +206,14 @@ impl Journal {
     /// Removes the directory of this process if everything in it is booked: the last step of an orderly stop, after the
     /// drainer has ended.
     pub async fn retire(&self, store: &Store) {
+        if !self.is_settled() {
+            return;
+        }
+        // First: a directory that stays behind is closed by the next process, a lease without one never.
+        if let Err(error) = store.ledger().leases().close(&self.0.name).await {
+            tracing::warn!(%error, "closing the budget leases failed, the next process does it");
+            return;
+        }
         let journal = self.clone();
         match blocking(move || journal.remove_settled()).await {
             Ok(true) => {
@@ -299,6 +307,8 @@ async fn finish(store: &Store, source: &mut JournalSource) -> Result<Step, Store
     if !bookings.is_empty() {
         tracing::warn!(calls = bookings.len(), journal = %source.name, "interrupted calls booked at their reservation");
     }
+    // Before the directory is removed: without it nothing would ever close the leases.
+    store.ledger().leases().close(&source.name).await?;
     source.dissolve().map_err(|error| {
         StoreError::Unavailable(format!("a journal that was booked cannot be removed: {error}"))
     })?;
@@ -363,7 +373,7 @@ async fn commit(
         outcome => outcome?,
     };
     if source.is_live() && !matches!(outcome, Outcome::Elsewhere) {
-        turns.tell(&batch.bookings);
+        turns.tell(&batch.bookings, &store.ledger().leases().take_booked(&source.name));
     }
     Ok(outcome)
 }
@@ -386,13 +396,18 @@ pub(super) async fn book(
                     return Ok(Some(Outcome::Elsewhere));
                 }
             }
-            if store.ledger().writer.book(&mut open, bookings, one_at_a_time).await? == Booked::SomeKnown
-                || store.audit().appender.append(&mut open, chain, entries, one_at_a_time).await?
-                    == Booked::SomeKnown
+            let Some(new) = store.ledger().writer.book(&mut open, bookings, one_at_a_time).await? else {
+                return Ok(None);
+            };
+            if store.audit().appender.append(&mut open, chain, entries, one_at_a_time).await?
+                == Booked::SomeKnown
             {
                 return Ok(None);
             }
+            let leases = store.ledger().leases();
+            let under_leases = leases.book(&mut open, chain, &new).await?;
             open.commit().await?;
+            leases.committed(chain, under_leases);
             Ok(Some(Outcome::Committed))
         });
         if let Some(outcome) = attempt.await? {

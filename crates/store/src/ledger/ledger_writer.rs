@@ -52,13 +52,14 @@ impl LedgerWriter {
         &self.0.backlog
     }
 
-    /// Inserts the rows that are new, and a delta with the sums and key uses of exactly those.
-    pub async fn book(
+    /// Inserts the rows that are new, and a delta with the sums and key uses of exactly those, which it returns. `None`
+    /// if at least one is known and which one is not: roll back and book one at a time.
+    pub async fn book<'a>(
         &self,
         open: &mut Writing,
-        bookings: &[Booking],
+        bookings: &'a [Booking],
         one_at_a_time: bool,
-    ) -> Result<Booked, StoreError> {
+    ) -> Result<Option<Vec<&'a Booking>>, StoreError> {
         let mut fresh = Vec::with_capacity(bookings.len());
         let sizes = if one_at_a_time { &[1][..] } else { &SIZES };
         for (_, chunk) in pieces(sizes, bookings) {
@@ -68,14 +69,14 @@ impl LedgerWriter {
             match open.execute(text, &values).await? as usize {
                 inserted if inserted == chunk.len() => fresh.extend(chunk),
                 _ if chunk.len() == 1 => tracing::debug!(id = %chunk[0].id, "receipt already booked"),
-                _ => return Ok(Booked::SomeKnown),
+                _ => return Ok(None),
             }
         }
         if let Some(delta) = Delta::of(&fresh) {
             compaction::insert(open, &delta).await?;
             self.0.backlog.add_one();
         }
-        Ok(Booked::All)
+        Ok(Some(fresh))
     }
 
     /// Adds to the sums of all rollup tables, in the caller's transaction. Amounts may be negative, as when costs are

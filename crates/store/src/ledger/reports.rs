@@ -14,6 +14,7 @@ use super::histogram::Histogram;
 use super::rollup::Axis;
 use super::{Conditions, Ledger, UsageFilter};
 use crate::StoreError;
+use crate::database::Snapshot;
 use plan::Part;
 
 pub use figures::Figures;
@@ -83,15 +84,20 @@ pub struct Line {
 impl Ledger {
     /// Runs a report. Groups without calls are left out; the others are in no particular order.
     pub async fn report(&self, report: &Report) -> Result<Vec<Line>, StoreError> {
-        let conditions = Conditions::new(&report.filter);
-        let axes = report.axes();
-        let parts = if conditions.has_search() {
-            plan::rows(report.filter.from, report.filter.until)
-        } else {
-            plan::plan(report.filter.from, report.filter.until, &axes, report.step)
-        };
+        let (conditions, parts) = plan_of(report);
         // Boxed, because a snapshot with its transaction is large.
         Box::pin(self.lines(report, &conditions, &parts)).await
+    }
+
+    /// Like `report`, in the caller's snapshot.
+    pub(super) async fn report_in(
+        &self,
+        snapshot: &mut Snapshot,
+        report: &Report,
+    ) -> Result<Vec<Line>, StoreError> {
+        let (conditions, parts) = plan_of(report);
+        let (groups, waiting) = read(snapshot, report, &conditions, &parts).await?;
+        into_lines(groups, &waiting, report, &conditions, &parts).await
     }
 
     async fn lines(
@@ -100,24 +106,58 @@ impl Ledger {
         conditions: &Conditions,
         parts: &[Part],
     ) -> Result<Vec<Line>, StoreError> {
-        let mut groups = Groups::default();
         // One snapshot, so that compaction cannot move sums from the deltas to the tables between two reads.
         let mut snapshot = self.database.snapshot().await?;
-        for part in parts {
-            let (text, values) = statement::statement(report, conditions, part);
-            for row in snapshot.fetch(text, &values).await? {
-                let step = if report.step.is_some() { row.get(0)? } else { 0 };
-                let first = usize::from(report.step.is_some());
-                let names = (0..report.by.len()).map(|index| row.get(first + index));
-                let names = names.collect::<Result<Vec<String>, _>>()?;
-                let figures = Figures::read(&row, first + report.by.len(), report.histogram)?;
-                groups.entry((step, names)).or_default().add(&figures);
-            }
-        }
-        let waiting = deltas::waiting(&mut snapshot, parts).await?;
+        let (groups, waiting) = read(&mut snapshot, report, conditions, parts).await?;
         snapshot.end().await?;
-        deltas::add(&waiting, report, conditions, parts, &mut groups).await?;
-        let lines = groups.into_iter().map(|((step, names), figures)| Line { step, names, figures });
-        Ok(lines.filter(|line| line.figures.requests() > 0).collect())
+        into_lines(groups, &waiting, report, conditions, parts).await
     }
+}
+
+/// The conditions of a report and the parts that it is read from.
+fn plan_of(report: &Report) -> (Conditions, Vec<Part>) {
+    let conditions = Conditions::new(&report.filter);
+    let axes = report.axes();
+    let parts = if conditions.has_search() {
+        plan::rows(report.filter.from, report.filter.until)
+    } else {
+        plan::plan(report.filter.from, report.filter.until, &axes, report.step)
+    };
+    (conditions, parts)
+}
+
+/// Reads the groups of the tables, and the deltas that are not in them.
+async fn read(
+    snapshot: &mut Snapshot,
+    report: &Report,
+    conditions: &Conditions,
+    parts: &[Part],
+) -> Result<(Groups, Vec<Vec<u8>>), StoreError> {
+    let mut groups = Groups::default();
+    for part in parts {
+        let (text, values) = statement::statement(report, conditions, part);
+        for row in snapshot.fetch(text, &values).await? {
+            let step = if report.step.is_some() { row.get(0)? } else { 0 };
+            let first = usize::from(report.step.is_some());
+            let names = (0..report.by.len()).map(|index| row.get(first + index));
+            let names = names.collect::<Result<Vec<String>, _>>()?;
+            let figures = Figures::read(&row, first + report.by.len(), report.histogram)?;
+            groups.entry((step, names)).or_default().add(&figures);
+        }
+    }
+    let waiting = deltas::waiting(snapshot, parts).await?;
+    Ok((groups, waiting))
+}
+
+/// Adds the deltas to the groups of the tables.
+async fn into_lines(
+    mut groups: Groups,
+    waiting: &[Vec<u8>],
+    report: &Report,
+    conditions: &Conditions,
+    parts: &[Part],
+) -> Result<Vec<Line>, StoreError> {
+    deltas::add(waiting, report, conditions, parts, &mut groups).await?;
+    let lines = groups.into_iter().map(|((step, names), figures)| Line { step, names, figures });
+    Ok(lines.filter(|line| line.figures.requests() > 0).collect())
 }

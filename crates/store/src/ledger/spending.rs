@@ -6,14 +6,16 @@ use domain::clock::Timestamp;
 use domain::money::Nanos;
 use tokio::sync::{Mutex, MutexGuard};
 
-use crate::database::Row;
+use crate::database::{Row, Snapshot};
 use crate::ledger::booking::Booking;
+use crate::ledger::leases::LeaseKey;
 use crate::{Axis, Ledger, Line, Report, StoreError, UsageFilter};
 
 /// Listener that is notified of bookings before they can be read from the ledger.
 pub trait BookingListener: Send + Sync {
-    /// The receipts with these ids, from the journal of this process, are booked.
-    fn booked(&self, ids: &mut dyn Iterator<Item = &str>);
+    /// The receipts with these ids, from the journal of this process, are booked, and these amounts are booked under its
+    /// leases.
+    fn booked(&self, ids: &mut dyn Iterator<Item = &str>, leases: &[(LeaseKey, Nanos)]);
 }
 
 /// Mutual exclusion of booking and reading, so that the receipts a reader adds to the sums of the ledger are neither
@@ -32,9 +34,9 @@ impl Turns {
         self.0.turn.lock().await
     }
 
-    pub fn tell(&self, bookings: &[Booking]) {
+    pub fn tell(&self, bookings: &[Booking], leases: &[(LeaseKey, Nanos)]) {
         if let Some(listener) = self.0.listener.get() {
-            listener.booked(&mut bookings.iter().map(|booking| &*booking.id));
+            listener.booked(&mut bookings.iter().map(|booking| &*booking.id), leases);
         }
     }
 }
@@ -70,26 +72,34 @@ impl Ledger {
 
     /// Sums by path and tenant over a time range.
     pub async fn spent(&self, from: Timestamp, until: Timestamp) -> Result<Vec<Spent>, StoreError> {
-        let report = Report::of(UsageFilter::between(from, until)).by(&[Axis::UserPath, Axis::TenantId]);
-        let spent = |line: Line| {
-            let [user_path, tenant] = <[String; 2]>::try_from(line.names).ok()?;
-            Some(Spent { user_path, tenant, cost: line.figures.total_cost()? })
-        };
-        Ok(self.report(&report).await?.into_iter().filter_map(spent).collect())
+        Ok(into_spent(self.report(&spending_report(from, until)).await?))
+    }
+
+    /// Like `spent`, in the caller's snapshot.
+    pub(super) async fn spent_in(
+        &self,
+        snapshot: &mut Snapshot,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<Spent>, StoreError> {
+        Ok(into_spent(self.report_in(snapshot, &spending_report(from, until)).await?))
     }
 
     /// Sums by run, path and tenant over a time range; calls without a run are not included.
     pub async fn spent_by_run(&self, from: Timestamp, until: Timestamp) -> Result<Vec<RunSpent>, StoreError> {
-        const BY_RUN: &str = "SELECT run, user_path, COALESCE(tenant_id, ''), \
-             CAST(SUM(input_cost + output_cost) AS BIGINT), MAX(at) FROM usage \
-             WHERE run IS NOT NULL AND at >= $1 AND at < $2 AND input_cost IS NOT NULL \
-             GROUP BY run, user_path, COALESCE(tenant_id, '')";
         let rows = self.database.fetch(BY_RUN, &[from.micros().into(), until.micros().into()]).await?;
-        let read = |row: &Row| -> Result<RunSpent, StoreError> {
-            let spent = Spent { user_path: row.get(1)?, tenant: row.get(2)?, cost: Nanos(row.get(3)?) };
-            Ok(RunSpent { run: row.get(0)?, spent, newest: Timestamp(row.get(4)?) })
-        };
-        rows.iter().map(read).collect()
+        rows.iter().map(read_run).collect()
+    }
+
+    /// Like `spent_by_run`, in the caller's snapshot.
+    pub(super) async fn spent_by_run_in(
+        &self,
+        snapshot: &mut Snapshot,
+        from: Timestamp,
+        until: Timestamp,
+    ) -> Result<Vec<RunSpent>, StoreError> {
+        let rows = snapshot.fetch(BY_RUN, &[from.micros().into(), until.micros().into()]).await?;
+        rows.iter().map(read_run).collect()
     }
 
     /// True if the receipt of the call that arrived at this time is in the ledger.
@@ -98,6 +108,28 @@ impl Ledger {
         let rows = self.database.fetch(BY_KEY, &[at.micros().into(), id.into()]).await?;
         Ok(rows.first().ok_or(StoreError::NotFound)?.get::<i64>(0)? > 0)
     }
+}
+
+const BY_RUN: &str = "SELECT run, user_path, COALESCE(tenant_id, ''), \
+     CAST(SUM(input_cost + output_cost) AS BIGINT), MAX(at) FROM usage \
+     WHERE run IS NOT NULL AND at >= $1 AND at < $2 AND input_cost IS NOT NULL \
+     GROUP BY run, user_path, COALESCE(tenant_id, '')";
+
+fn read_run(row: &Row) -> Result<RunSpent, StoreError> {
+    let spent = Spent { user_path: row.get(1)?, tenant: row.get(2)?, cost: Nanos(row.get(3)?) };
+    Ok(RunSpent { run: row.get(0)?, spent, newest: Timestamp(row.get(4)?) })
+}
+
+fn spending_report(from: Timestamp, until: Timestamp) -> Report {
+    Report::of(UsageFilter::between(from, until)).by(&[Axis::UserPath, Axis::TenantId])
+}
+
+fn into_spent(lines: Vec<Line>) -> Vec<Spent> {
+    let spent = |line: Line| {
+        let [user_path, tenant] = <[String; 2]>::try_from(line.names).ok()?;
+        Some(Spent { user_path, tenant, cost: line.figures.total_cost()? })
+    };
+    lines.into_iter().filter_map(spent).collect()
 }
 
 #[cfg(test)]
@@ -113,7 +145,7 @@ mod tests {
     struct ReceivedIds(Mutex<Vec<String>>);
 
     impl BookingListener for ReceivedIds {
-        fn booked(&self, ids: &mut dyn Iterator<Item = &str>) {
+        fn booked(&self, ids: &mut dyn Iterator<Item = &str>, _: &[(LeaseKey, Nanos)]) {
             self.0.lock().extend(ids.map(str::to_owned));
         }
     }

@@ -14,6 +14,7 @@ use domain::resources::budget::Budget;
 use domain::secret::Secret;
 use egress::{Egress, EgressConfig, ProxySettings, Trust};
 use local_models::ModelDirectory;
+use pipeline::budgets::Budgets;
 use pipeline::gateway::Gateway;
 use pipeline::gateway::replication::ReplicaIdentity;
 use pipeline::policy::{CachePolicy, Fallback, PassthroughRules, Policy, Retries, SemanticPolicy};
@@ -134,7 +135,7 @@ pub async fn assemble(
         console: Console::after(events),
         audit: Feed::after(events),
         limiter: Default::default(),
-        budgets: Default::default(),
+        budgets: Arc::new(shared_budgets(settings, &store, &journal)?),
         key_uses: Default::default(),
         user_paths: Default::default(),
         idempotency: store.idempotency().clone(),
@@ -413,7 +414,8 @@ pub fn policy(settings: &Settings) -> Policy {
             body_limit: usize::try_from(settings.logging.body_limit.0).unwrap_or(usize::MAX),
         },
         unpriced_denied: settings.spending.unpriced_policy == UnpricedPolicy::Deny,
-        budgets_closed: settings.spending.budgets_fail == FailMode::Closed,
+        budgets_closed: budgets_fail(settings) == FailMode::Closed,
+        budget_lease_wait: settings.spending.budget_lease_wait,
         log_requests: settings.log.requests,
         ..Policy::default()
     }
@@ -455,6 +457,22 @@ fn fixed(settings: &Settings, listener: &TcpListener) -> StaticConfig {
         token_issuers: settings.tokens.issuers.list.clone(),
         secrets: Vec::new(),
     }
+}
+
+/// The state of budgets, which replicas on one PostgreSQL share by leases.
+fn shared_budgets(settings: &Settings, store: &Store, journal: &Journal) -> Result<Budgets, String> {
+    let capabilities = settings.capabilities().map_err(|fault| fault.to_string())?;
+    let is_shared = store.ledger().leases().are_used() && capabilities.has(Capability::AdvancedBudgets);
+    Ok(Budgets::new(is_shared.then(|| journal.name())))
+}
+
+/// By default, budgets that replicas share are enforced without exception.
+fn budgets_fail(settings: &Settings) -> FailMode {
+    let default = match settings.storage.kind {
+        StorageType::Postgres => FailMode::Closed,
+        StorageType::Sqlite => FailMode::Open,
+    };
+    settings.spending.budgets_fail.unwrap_or(default)
 }
 
 /// The budgets of `BUDGETS` and of the file. Those of the environment win.

@@ -10,7 +10,7 @@ use super::BudgetState;
 use crate::budgets::BudgetScope;
 use crate::budgets::index::Index;
 use crate::budgets::runs::{IDLE_MICROS, Runs};
-use crate::budgets::window::Windows;
+use crate::budgets::window::{Window, Windows};
 
 /// The positions of the budgets that a call counts against. A `per_run` budget is replaced by that of the call's run.
 pub fn covering(index: &Index, runs: &Runs, scope: &BudgetScope) -> Vec<usize> {
@@ -114,7 +114,11 @@ impl BudgetState {
         let is_settled = |place: usize| {
             let Windows { current, previous } = &windows[place];
             let mut each = std::iter::once(current).chain(previous);
-            each.all(|window| window.reserved == Nanos::ZERO && window.unbooked == Nanos::ZERO)
+            let is_returned =
+                |window: &Window| window.lease.as_ref().is_none_or(|lease| lease.granted == Nanos::ZERO);
+            each.all(|window| {
+                window.reserved == Nanos::ZERO && window.unbooked == Nanos::ZERO && is_returned(window)
+            })
         };
         let expired = self.runs.expire(now, is_settled);
         if let Some(index) = self.index.as_mut().filter(|_| !expired.is_empty()) {

@@ -2,6 +2,7 @@
 
 mod calls;
 mod history;
+mod replicas;
 mod storage;
 mod tight;
 pub mod webhooks;

@@ -16,6 +16,9 @@ fn impatient(closed: bool) -> TestSettings {
 
 async fn lose_storage(app: &TestApp) {
     set(app, "/team", "daily", 1.0).await;
+    // Replicas that share budgets have to lease a part of the budget before storage is lost.
+    app.chat("openai/gpt-4o").header("x-gateway-user-path", "/team").send().await.expect_status(200);
+    tokio::time::sleep(Duration::from_millis(500)).await;
     app.refresher.store().close().await;
     let synchronise =
         async || budgets::synchronise(&app.gateway.budgets, &*app.gateway.clock, app.refresher.store()).await;
@@ -58,7 +61,11 @@ async fn fail_closed_refuses_only_budgeted_paths() {
         async |app| {
             lose_storage(&app).await;
             let call = || app.chat("openai/gpt-4o");
-            let (status, code, _) = call().header("x-gateway-user-path", "/team/a").refusal().await;
+            // More than a replica that shares the budget has leased.
+            let mut body = app::question("openai/gpt-4o");
+            (body["max_tokens"], body["n"]) = (json!(16_000), json!(4));
+            let large = app.post("/v1/chat/completions", body).header("x-gateway-user-path", "/team/a");
+            let (status, code, _) = large.refusal().await;
             assert_eq!((status, &*code), (503, "budget_check_failed"));
             call().header("x-gateway-user-path", "/other").send().await.expect_status(200);
         },
