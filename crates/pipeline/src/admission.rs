@@ -40,7 +40,7 @@ pub(crate) async fn admit_sized(
     let draw = arrival.request_id.number();
     if !prepared.call.is_large() {
         let admitted = admit(gateway, draw, prepared, &mut ticket);
-        return Ok((ticket, admitted));
+        return Ok(confirm(ticket, admitted).await);
     }
     let shared = gateway.clone();
     let work = move || {
@@ -48,11 +48,23 @@ pub(crate) async fn admit_sized(
         (ticket, admitted)
     };
     let admitted = Box::pin(gateway.body_work.run(&gateway.tasks, work)).await;
-    admitted.map_err(|fault| Refused { fault, headers: http::HeaderMap::new() })
+    let (ticket, admitted) = admitted.map_err(|fault| Refused { fault, headers: http::HeaderMap::new() })?;
+    Ok(confirm(ticket, admitted).await)
+}
+
+/// Waits for the verdict about the tokens of an admitted call, if Redis was asked.
+async fn confirm(mut ticket: Box<Ticket>, admitted: Result<(Prepared, Reservation), Fault>) -> Admitted {
+    match admitted {
+        Ok(admitted) => {
+            let confirmed = ticket.holds.confirm_tokens(&ticket.context).await;
+            (ticket, confirmed.map(|()| admitted))
+        }
+        Err(fault) => (ticket, Err(fault)),
+    }
 }
 
 /// Takes the call's share of the budgets on its path and of its key's token limits. `draw` is the number that random
-/// choices of the call are made from.
+/// choices of the call are made from. `Holds::confirm_tokens` comes after it.
 pub(crate) fn admit(
     gateway: &Gateway,
     draw: u64,

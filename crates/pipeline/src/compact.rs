@@ -38,6 +38,7 @@ where
         // Forwarded as received: this operation has no output limit.
         let request = prepared.call.request.clone();
         let (prepared, reservation) = admit(gateway, arrival.request_id.number(), prepared, &mut ticket)?;
+        ticket.holds.confirm_tokens(&ticket.context).await?;
         let (deployment, base) = served(&prepared.plan)?;
         ticket.record_sent(deployment, &reservation);
         let provider_request = ProviderRequest {

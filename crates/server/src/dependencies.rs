@@ -22,6 +22,8 @@ pub struct Dependencies {
     /// Degraded while a stored document does not compile.
     pub configuration: &'static str,
     pub providers: &'static str,
+    /// Redis; ok without one. Degraded while it is not available, because replicas then count by themselves.
+    pub shared_store: &'static str,
 }
 
 impl Dependencies {
@@ -36,15 +38,15 @@ impl Dependencies {
         };
         let journal = if app.gateway.pending_receipts.is_empty() && space.journal { OK } else { DEGRADED };
         let configuration = if snapshot.document_errors.is_empty() { OK } else { DEGRADED };
-        Self { storage, journal, configuration, providers: providers_state(app, &snapshot.routes) }
+        let shared = app.gateway.limiter.shared();
+        let shared_store = if shared.is_none_or(|shared| shared.is_shared()) { OK } else { DEGRADED };
+        let providers = providers_state(app, &snapshot.routes);
+        Self { storage, journal, configuration, providers, shared_store }
     }
-
-    /// The shared store: limits are kept in this process, so that there is none that could be down.
-    pub const SHARED_STORE: &'static str = OK;
 
     /// The state of the gateway: ok, degraded, draining, or down if no provider is available and one is required.
     pub fn status(&self, app: &App) -> &'static str {
-        let all = [self.storage, self.journal, self.configuration, self.providers];
+        let all = [self.storage, self.journal, self.configuration, self.providers, self.shared_store];
         match app.is_draining() {
             true => DRAINING,
             false if app.config.ready_needs_provider && self.providers == DOWN => DOWN,

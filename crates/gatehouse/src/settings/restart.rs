@@ -6,7 +6,7 @@ const CONNECTIONS: &str = "the connections to providers are set up at the start"
 const SEMANTIC_STORE: &str = "the store of the semantic cache is opened at the start";
 
 /// Names of settings, or of sections with a final dot.
-const REASONS: [(&str, &str); 28] = [
+const REASONS: [(&str, &str); 29] = [
     ("server.host", LISTENER),
     ("server.port", LISTENER),
     ("server.base_path", ROUTES),
@@ -15,6 +15,7 @@ const REASONS: [(&str, &str); 28] = [
     ("server.write_timeout", LISTENER),
     ("server.shutdown_grace", LISTENER),
     ("storage.", "storage is opened at the start"),
+    ("redis.", "the connection to Redis is set up at the start"),
     ("journal.", "the journal is opened at the start"),
     ("metrics.", ROUTES),
     ("admin.", ROUTES),

@@ -82,7 +82,7 @@ impl Ground {
     /// A new gateway, whose targets have no health history.
     pub fn gateway(&self, policy: Policy) -> Arc<Gateway> {
         Arc::new(Gateway {
-            response_cache: policy.cache.open(),
+            response_cache: policy.cache.open(None),
             semantic_cache: policy
                 .cache
                 .open_semantic(Embedder::Local(Arc::new(WordEncoder)), EntryStorage::Memory),
