@@ -26,7 +26,7 @@ pub struct Permit {
     tokens: Option<Box<TokenShare>>,
     /// The tokens that Redis is asked about.
     asked: Option<Box<AskedTokens>>,
-    clock: Arc<dyn Clock>,
+    pub(super) clock: Arc<dyn Clock>,
 }
 
 /// A request that was counted.
