@@ -56,9 +56,20 @@ fn admitted(statuses: &[u16]) -> usize {
     statuses.iter().filter(|status| **status == 200).count()
 }
 
+/// Whether a call is admitted within a moment: what a call on the other gateway gives back takes one to arrive.
+async fn is_admitted_soon(app: &TestApp, key: &str) -> bool {
+    for _ in 0..30 {
+        if call(app, key).await.status == 200 {
+            return true;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    false
+}
+
 /// Time for a call that waits for a Redis that does not answer.
 fn impatient(config: &mut RedisConfig) {
-    config.timeout = Duration::from_millis(300);
+    config.timeout = Duration::from_secs(1);
 }
 
 #[tokio::test]
@@ -126,7 +137,7 @@ async fn tokens_are_shared_and_corrected() {
             let key = limited(app, other, json!({"tokens_per_minute": 1000})).await;
             // The first estimate is above the limit: the bucket is in debt until the call is settled.
             call(app, &key).await.expect_status(200);
-            assert_eq!(call(other, &key).await.status, 200, "the estimate was corrected to a few tokens");
+            assert!(is_admitted_soon(other, &key).await, "the estimate was corrected to a few tokens");
             let day = limited(app, other, json!({"tokens_per_day": 1})).await;
             call(app, &day).await.expect_status(200);
             for _ in 0..50 {
@@ -153,12 +164,7 @@ async fn parallel_requests_are_counted_on_both_gateways() {
             assert_eq!(refused.status, 429, "{}", refused.text());
             assert_eq!(refused.header("x-ratelimit-scope"), Some("max_parallel_requests"));
             open.into_body().collect().await.unwrap();
-            for _ in 0..50 {
-                if call(other, &key).await.status == 200 {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
+            assert!(is_admitted_soon(other, &key).await);
             assert_eq!(statuses(other, &key, 3).await, [200; 3]);
         },
     )
@@ -174,7 +180,7 @@ async fn a_frozen_redis_costs_its_time_limit_once_and_what_was_counted_meanwhile
         let begun = tokio::time::Instant::now();
         assert_eq!(statuses(app, &key, 1).await, [200]);
         let waited = begun.elapsed();
-        assert!(waited < Duration::from_secs(2), "{waited:?}");
+        assert!(waited < Duration::from_secs(4), "{waited:?}");
         let ready = app.get("/ready").anonymous().send().await;
         let ready = (ready.status, ready.json());
         assert_eq!(
@@ -183,7 +189,7 @@ async fn a_frozen_redis_costs_its_time_limit_once_and_what_was_counted_meanwhile
         );
         let begun = tokio::time::Instant::now();
         assert_eq!(statuses(app, &key, 1).await, [200]);
-        assert!(begun.elapsed() < Duration::from_millis(250), "the breaker is open: {:?}", begun.elapsed());
+        assert!(begun.elapsed() < Duration::from_millis(800), "the breaker is open: {:?}", begun.elapsed());
         server.thaw();
         other.wait_for_shared_store("ok").await;
         app.wait_for_shared_store("ok").await;
