@@ -8,7 +8,7 @@ use pipeline::services::response_cache::{ResponseCache, SharedCache};
 use redis_client::Redis;
 use tokio_util::task::TaskTracker;
 
-use crate::settings::{FailMode, Settings};
+use crate::settings::{FailMode, Settings, SettingsFault};
 
 /// Connects to Redis, if the settings name one. A start does not depend on it: a background task connects later.
 pub async fn connect(settings: &Settings) -> Result<Option<Redis>, String> {
@@ -30,4 +30,11 @@ pub fn limiter(settings: &Settings, redis: Option<&Redis>, entropy: &Arc<dyn Ent
 pub fn response_cache(max_bytes: u64, redis: Option<&Redis>, tasks: &TaskTracker) -> Arc<ResponseCache> {
     let shared = redis.map(|redis| SharedCache::new(redis.clone(), tasks.clone()));
     Arc::new(ResponseCache::new(max_bytes, shared))
+}
+
+/// A fault if a setting has no effect without Redis.
+pub fn missing(settings: &Settings) -> Option<SettingsFault> {
+    let is_useless = settings.redis.limits_fail == FailMode::Closed && settings.redis.url.is_none();
+    let message = "has no effect without redis.url (REDIS_URL)";
+    is_useless.then(|| SettingsFault::new("redis.limits_fail (LIMITS_FAIL)", message))
 }
