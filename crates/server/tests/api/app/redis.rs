@@ -32,7 +32,8 @@ impl RedisConfig {
 /// A server for one test; `None`, with the reason printed, where Redis is not installed.
 #[expect(
     clippy::disallowed_methods,
-    reason = "whether Redis is installed is known to whoever starts the tests"
+    clippy::print_stderr,
+    reason = "whether Redis is installed is known to whoever starts the tests, who is told what is left out"
 )]
 pub async fn redis_server(password: Option<&'static str>) -> Option<RedisServer> {
     if std::env::var_os("GATEHOUSE_TEST_REDIS_URL").is_none() {
