@@ -22,7 +22,8 @@ pub struct Dependencies {
     /// Degraded while a stored document does not compile.
     pub configuration: &'static str,
     pub providers: &'static str,
-    /// Redis; ok without one. Degraded while it is not available, because replicas then count by themselves.
+    /// Redis; degraded while each of several replicas enforces its share of rate limits, without Redis or while it is not
+    /// available.
     pub shared_store: &'static str,
 }
 
@@ -38,8 +39,12 @@ impl Dependencies {
         };
         let journal = if app.gateway.pending_receipts.is_empty() && space.journal { OK } else { DEGRADED };
         let configuration = if snapshot.document_errors.is_empty() { OK } else { DEGRADED };
-        let shared = app.gateway.limiter.shared();
-        let shared_store = if shared.is_none_or(|shared| shared.is_shared()) { OK } else { DEGRADED };
+        let limiter = &app.gateway.limiter;
+        let is_exact = match limiter.shared() {
+            Some(shared) => shared.is_shared(),
+            None => limiter.live_replicas().get() == 1,
+        };
+        let shared_store = if is_exact { OK } else { DEGRADED };
         let providers = providers_state(app, &snapshot.routes);
         Self { storage, journal, configuration, providers, shared_store }
     }

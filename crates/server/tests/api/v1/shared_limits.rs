@@ -269,7 +269,9 @@ async fn without_redis_each_replica_enforces_its_share() {
         app.gateway.limiter.live_replicas().set(2);
         let (_, key) = app.key(json!({"name": "limited", "rate_limits": {"requests_per_minute": 5}})).await;
         assert_eq!(statuses(&app, &key, 3).await, [200, 200, 429]);
+        app.wait_for_shared_store("degraded").await;
         app.gateway.limiter.live_replicas().set(1);
+        app.wait_for_shared_store("ok").await;
         assert_eq!(statuses(&app, &key, 4).await, [200, 200, 200, 429]);
     })
     .await;
