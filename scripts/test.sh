@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 . scripts/cpu.sh
 mkdir -p .cache/test
 postgres="$PWD/.cache/postgres-test"
+redis="$PWD/.cache/redis-test"
 summary=()
 failed=0
 refused=0
@@ -113,7 +114,7 @@ rust_tests() {
     failed=1
 }
 
-trap 'scripts/postgres.sh stop "$postgres" >/dev/null 2>&1' EXIT
+trap 'scripts/postgres.sh stop "$postgres" >/dev/null 2>&1; scripts/redis.sh stop "$redis" >/dev/null 2>&1' EXIT
 trap 'exit 130' INT TERM
 # Writes to a file: the server would keep a pipe open and block this script.
 scripts/postgres.sh start "$postgres" >.cache/test/postgres.out
@@ -121,6 +122,11 @@ GATEHOUSE_TEST_POSTGRES_URL=$(tail -n 1 .cache/test/postgres.out)
 [ -n "$GATEHOUSE_TEST_POSTGRES_URL" ] \
     || give_up "PostgreSQL could not be started. Install it with: sudo apt-get install postgresql"
 export GATEHOUSE_TEST_POSTGRES_URL
+scripts/redis.sh start "$redis" >.cache/test/redis.out
+GATEHOUSE_TEST_REDIS_URL=$(tail -n 1 .cache/test/redis.out)
+[ -n "$GATEHOUSE_TEST_REDIS_URL" ] \
+    || give_up "Redis could not be started. Install it with: sudo apt-get install redis-server"
+export GATEHOUSE_TEST_REDIS_URL
 python=$(scripts/venv.sh) || give_up "the suites' Python packages are missing (see above)"
 # Before the gateway, which embeds it.
 dashboard_built=1

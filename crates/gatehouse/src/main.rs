@@ -6,6 +6,7 @@ mod logging;
 mod master_key;
 mod semantic_store;
 mod settings;
+mod shared_store;
 mod system;
 
 use std::path::PathBuf;

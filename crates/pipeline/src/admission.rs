@@ -57,7 +57,10 @@ pub(crate) async fn admit_sized(
         let (returned, admitted) = admitted.map_err(refused)?;
         ticket = returned;
         match admitted {
-            Ok(admitted) => return Ok((ticket, Ok(admitted))),
+            Ok(admitted) => {
+                let confirmed = ticket.holds.confirm_tokens(&ticket.context).await;
+                return Ok((ticket, confirmed.map(|()| admitted)));
+            }
             Err(NotAdmitted::Refused(fault)) => return Ok((ticket, Err(fault))),
             Err(NotAdmitted::Short(short)) => {
                 let policy = WaitPolicy::of(&ticket);
@@ -80,7 +83,11 @@ pub(crate) async fn admit_waiting(
     let (mut prepared, mut progress) = (prepared, BudgetProgress::new(gateway));
     loop {
         match admit(gateway, draw, prepared, ticket, progress) {
-            Ok(admitted) => return Ok(admitted),
+            Ok(admitted) => {
+                // Redis may have to decide about the tokens.
+                ticket.holds.confirm_tokens(&ticket.context).await?;
+                return Ok(admitted);
+            }
             Err(NotAdmitted::Refused(fault)) => return Err(fault),
             // Boxed, because most calls do not wait.
             Err(NotAdmitted::Short(short)) => {

@@ -92,7 +92,7 @@ async fn search_in(arrival: &Arrival, prepared: &Prepared, ticket: &mut Ticket) 
     }
     let reason = request.not_compared.unwrap_or(MissReason::NotFound);
     ticket.cache = request.outcome(CacheStatus::Miss, reason, key.as_ref(), semantic.as_deref());
-    let answer = match storing.claim(ticket) {
+    let answer = match storing.claim(ticket).await {
         ClaimedAnswer::None => None,
         ClaimedAnswer::Found(answer) => Some(answer),
         // A large call is admitted on a worker thread, which the stream of a waiting call cannot do.
@@ -180,12 +180,14 @@ pub(crate) async fn follow(
         Err(fault) => return (ticket, Err(fault)),
     }
     let admitted = admit(&gateway, arrival.request_id.number(), prepared, &mut ticket);
-    match admitted {
-        Ok((Prepared { call, plan, .. }, reservation)) => {
-            dispatch::dispatch(call, plan, reservation, ticket).await
-        }
-        Err(fault) => (ticket, Err(fault)),
+    let (Prepared { call, plan, .. }, reservation) = match admitted {
+        Ok(admitted) => admitted,
+        Err(fault) => return (ticket, Err(fault)),
+    };
+    if let Err(fault) = ticket.holds.confirm_tokens(&ticket.context).await {
+        return (ticket, Err(fault));
     }
+    dispatch::dispatch(call, plan, reservation, ticket).await
 }
 
 impl CacheRequest {

@@ -17,7 +17,6 @@ use domain::capability::{Capabilities, Capability};
 use domain::clock::Clock;
 use domain::fault::Fault;
 use domain::ids::Entropy;
-use domain::live_replicas::LiveReplicas;
 use domain::money::Nanos;
 use domain::resources::workflow::WorkflowFeatures;
 use egress::{Egress, Trust};
@@ -105,8 +104,6 @@ pub struct Gateway {
     pub webhook_events: Arc<WebhookEvents>,
     /// Limits the audit entries of callers without a valid key.
     pub unknown_callers: audit::EntryLimit,
-    /// The number of processes on the database, for limits that are divided among them.
-    pub live_replicas: LiveReplicas,
     pub replica: ReplicaIdentity,
     pub change_signals: ChangeSignals,
 }

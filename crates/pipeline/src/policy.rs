@@ -8,7 +8,7 @@ pub use wire::codec::PromptCacheMode;
 
 use crate::services::audit;
 use crate::services::embedder::Embedder;
-use crate::services::response_cache::ResponseCache;
+use crate::services::response_cache::{ResponseCache, SharedCache};
 use crate::services::semantic_cache::{EntryStorage, SemanticCache, SemanticLimits};
 
 /// The settings that apply to calls: limits on size and time, and switches.
@@ -161,9 +161,9 @@ impl CachePolicy {
         self.enabled || self.semantic.enabled
     }
 
-    /// The cache for identical calls; `None` if it is off.
-    pub fn open(&self) -> Option<Arc<ResponseCache>> {
-        self.enabled.then(|| Arc::new(ResponseCache::new(self.max_bytes)))
+    /// The cache for identical calls, in front of that in Redis if there is one; `None` if it is off.
+    pub fn open(&self, shared: Option<SharedCache>) -> Option<Arc<ResponseCache>> {
+        self.enabled.then(|| Arc::new(ResponseCache::new(self.max_bytes, shared)))
     }
 
     /// The cache for similar calls; `None` if it is off.

@@ -58,7 +58,7 @@ where
 {
     let snapshot = ticket.context.snapshot().clone();
     let principal = authenticate::authenticate_or_learn(gateway, &snapshot, arrival).await?;
-    let user_path = ticket.identify(&principal, arrival)?;
+    let user_path = ticket.identify(&principal, arrival).await?;
     principal.require(Scope::Inference)?;
     let body = receive::receive(body, &arrival.headers, gateway).await?;
     ticket.audit.received(&body);

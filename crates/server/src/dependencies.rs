@@ -24,6 +24,9 @@ pub struct Dependencies {
     pub providers: &'static str,
     /// Degraded while budgets that replicas share cannot be leased.
     pub budget_leases: &'static str,
+    /// Redis; degraded while each of several replicas enforces its share of rate limits, without Redis or while it is not
+    /// available.
+    pub shared_store: &'static str,
 }
 
 impl Dependencies {
@@ -40,16 +43,20 @@ impl Dependencies {
         let configuration = if snapshot.document_errors.is_empty() { OK } else { DEGRADED };
         let leases = app.gateway.budgets.lease_summary(app.gateway.clock.tick());
         let budget_leases = if leases.is_some_and(|leases| leases.is_failing) { DEGRADED } else { OK };
+        let limiter = &app.gateway.limiter;
+        let is_exact = match limiter.shared() {
+            Some(shared) => shared.is_shared(),
+            None => limiter.live_replicas().get() == 1,
+        };
+        let shared_store = if is_exact { OK } else { DEGRADED };
         let providers = providers_state(app, &snapshot.routes);
-        Self { storage, journal, configuration, providers, budget_leases }
+        Self { storage, journal, configuration, providers, budget_leases, shared_store }
     }
-
-    /// The shared store: limits are kept in this process, so that there is none that could be down.
-    pub const SHARED_STORE: &'static str = OK;
 
     /// The state of the gateway: ok, degraded, draining, or down if no provider is available and one is required.
     pub fn status(&self, app: &App) -> &'static str {
-        let all = [self.storage, self.journal, self.configuration, self.providers, self.budget_leases];
+        let all =
+            [self.storage, self.journal, self.configuration, self.providers, self.budget_leases, self.shared_store];
         match app.is_draining() {
             true => DRAINING,
             false if app.config.ready_needs_provider && self.providers == DOWN => DOWN,

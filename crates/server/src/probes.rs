@@ -51,8 +51,7 @@ pub async fn ready(State(app): State<Arc<App>>) -> (StatusCode, Json<Readiness>)
         DRAINING | DOWN => StatusCode::SERVICE_UNAVAILABLE,
         _ => StatusCode::OK,
     };
-    let Dependencies { storage, journal, configuration, providers, budget_leases } = states;
-    let shared_store = Dependencies::SHARED_STORE;
+    let Dependencies { storage, journal, configuration, providers, budget_leases, shared_store } = states;
     let document_errors = snapshot.all_document_errors().count();
     let readiness = Readiness {
         budget_leases,

@@ -4634,6 +4634,20 @@ export interface components {
              */
             last_id: number;
         };
+        /** @description Redis, through which replicas share rate limits and cached answers. */
+        RedisStatus: {
+            /** @description The reason why Redis is down, and what to do */
+            error?: string | null;
+            /** @description Whether Redis decides about rate limits; if not, each replica enforces its share */
+            limits_shared: boolean;
+            /**
+             * Format: int32
+             * @description The number of replicas that limits are divided by while they are not shared
+             */
+            live_replicas: number;
+            /** @description up or down */
+            state: string;
+        };
         RefreshBody: {
             refresh_token: string;
         };
@@ -4975,6 +4989,7 @@ export interface components {
             journal: components["schemas"]["JournalStatus"];
             /** @description ok, degraded or down */
             providers: string;
+            redis?: components["schemas"]["RedisStatus"] | null;
             semantic_cache?: components["schemas"]["SemanticCacheStatus"] | null;
             /** @description ok, degraded or down */
             shared_store: string;

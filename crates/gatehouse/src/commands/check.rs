@@ -8,7 +8,7 @@ use domain::resources::provider::Provider;
 
 use crate::master_key;
 use crate::settings::{self, Demo, SettingSource, Settings, SettingsFault, StorageType};
-use crate::{embedder, semantic_store};
+use crate::{embedder, semantic_store, shared_store};
 
 /// The printable result; `valid` determines the exit status.
 #[derive(Debug)]
@@ -51,7 +51,8 @@ pub fn listing(faults: &[SettingsFault]) -> String {
 pub fn ineffective(settings: &Settings) -> Vec<SettingsFault> {
     let enabled = settings.providers.iter().map(|(provider, _)| provider).filter(|provider| provider.enabled);
     let faults = settings.without_effect().into_iter().chain(enabled.filter_map(incomplete));
-    faults.chain(embedder::missing(settings)).chain(semantic_store::missing(settings)).collect()
+    let faults = faults.chain(embedder::missing(settings)).chain(semantic_store::missing(settings));
+    faults.chain(shared_store::missing(settings)).collect()
 }
 
 /// A fault if a provider lacks a value that its type requires.

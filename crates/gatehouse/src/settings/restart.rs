@@ -16,6 +16,7 @@ const REASONS: [(&str, &str); 29] = [
     ("server.shutdown_delay", LISTENER),
     ("server.shutdown_grace", LISTENER),
     ("storage.", "storage is opened at the start"),
+    ("redis.", "the connection to Redis is set up at the start"),
     ("journal.", "the journal is opened at the start"),
     ("metrics.", ROUTES),
     ("admin.", ROUTES),

@@ -17,7 +17,7 @@ use super::spending::Budgets;
 use super::value::{
     ByteSize, Demo, Edition, EncryptionKey, FailMode, LogFormat, PassthroughUnmetered, StorageType,
     UnpricedPolicy, UrlPath, Value, above_zero, between, email, host, http_url, log_level, networks,
-    not_root, origins, otlp_headers, positive, postgres_url, resource_attributes, webhook_events,
+    not_root, origins, otlp_headers, positive, postgres_url, redis_url, resource_attributes, webhook_events,
     webhook_secret, webhook_url,
 };
 use super::{Section, Setting, SettingOrigin};
@@ -90,6 +90,18 @@ declare! {
         /// Key that encrypts stored credentials: 32 bytes in hex or base64. If it is not set, one is generated in the
         /// data directory.
         encryption_key: Option<EncryptionKey> = "storage.encryption_key", "ENCRYPTION_KEY", "";
+    }
+
+    /// Redis, through which replicas share rate limits and cached answers.
+    redis: RedisSettings {
+        /// URL of Redis, e.g. redis://:password@host:6379/0, or rediss:// for TLS. Without it, each process keeps its own
+        /// rate limits and cached answers.
+        url: Option<Secret> = "redis.url", "REDIS_URL", "", redis_url;
+        /// Maximum time that a call waits for Redis.
+        timeout: Duration = "redis.timeout", "REDIS_TIMEOUT", "100ms", positive;
+        /// Calls of keys with rate limits while Redis does not answer: open (each replica enforces its share of the limits)
+        /// or closed (503).
+        limits_fail: FailMode = "redis.limits_fail", "LIMITS_FAIL", "open";
     }
 
     /// The write-ahead log that every call is written to before it is answered.

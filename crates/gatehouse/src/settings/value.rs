@@ -10,6 +10,7 @@ use domain::secret::Secret;
 use ipnet::IpNet;
 use pipeline::services::traces;
 use pipeline::services::webhooks::WebhookEvent;
+use redis_client::Redis;
 
 pub trait Value: Sized + Default {
     /// Description of valid values, as a noun that follows "is not".
@@ -325,6 +326,14 @@ pub fn postgres_url(url: &Option<Secret>) -> Verdict {
     let known =
         |url: &Secret| ["postgres://", "postgresql://"].iter().any(|scheme| url.reveal().starts_with(scheme));
     require(url.as_ref().is_none_or(known), "is not an address that begins with postgres://")
+}
+
+pub fn redis_url(url: &Option<Secret>) -> Verdict {
+    let known = |url: &Secret| {
+        ["redis://", "rediss://"].iter().any(|scheme| url.reveal().starts_with(scheme))
+            && Redis::new(url, Duration::from_secs(1)).is_ok()
+    };
+    require(url.as_ref().is_none_or(known), "is not an address such as redis://:password@host:6379/0")
 }
 
 pub fn webhook_url(url: &Option<Secret>) -> Verdict {

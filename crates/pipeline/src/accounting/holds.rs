@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 
 use crate::budgets::{Clamp, Hold, KeyAndModel};
 use crate::call::context::CallContext;
-use crate::rate_limit::{self, Account, LimitStatus, Permit, RateLimitHeaders, TokenDemand};
+use crate::rate_limit::{self, Account, Permit, RateLimitHeaders, Refusal, TokenDemand};
 
 /// The permits and budget holds of a call. Dropping them releases what is held.
 #[derive(Default)]
@@ -86,11 +86,11 @@ impl Holds {
     }
 
     /// Counts the call against its key's request limits. This happens right after authentication, whatever the outcome.
-    pub fn limit_request(&mut self, context: &CallContext, caller: &Principal) -> Result<(), Fault> {
+    pub async fn limit_request(&mut self, context: &CallContext, caller: &Principal) -> Result<(), Fault> {
         let gateway = context.gateway();
-        match rate_limit::admit(&gateway.limiter, caller, &gateway.clock) {
+        match rate_limit::admit(&gateway.limiter, caller, &gateway.clock).await {
             Ok(permit) => self.permit = permit,
-            Err(status) => return Err(self.limit_reached(context, &status)),
+            Err(refusal) => return Err(self.refuse(context, &refusal)),
         }
         Ok(())
     }
@@ -101,23 +101,37 @@ impl Holds {
         self.permit = rate_limit::join(&gateway.limiter, caller, &gateway.clock);
     }
 
-    /// Reserves the call's tokens against its key's limits.
+    /// Reserves the call's tokens against its key's limits; [`Holds::confirm_tokens`] comes after it.
     pub fn limit_tokens(
         &mut self,
         context: &CallContext,
         demand: impl FnOnce() -> TokenDemand,
     ) -> Result<(), Fault> {
         let Some(permit) = &mut self.permit else { return Ok(()) };
-        if let Err(status) = permit.admit_tokens(demand()) {
-            return Err(self.limit_reached(context, &status));
+        if let Err(refusal) = permit.admit_tokens(demand()) {
+            return Err(self.refuse(context, &refusal));
         }
         Ok(())
     }
 
-    fn limit_reached(&mut self, context: &CallContext, status: &LimitStatus) -> Fault {
-        context.gateway().metrics.limited(status.bound.name());
-        self.refused = Some(RateLimitHeaders::from(*status));
-        rate_limit::refusal(status)
+    /// Waits for the verdict about the call's tokens, if another process has to be asked.
+    pub async fn confirm_tokens(&mut self, context: &CallContext) -> Result<(), Fault> {
+        let Some(permit) = &mut self.permit else { return Ok(()) };
+        if let Err(refusal) = permit.confirm_tokens().await {
+            return Err(self.refuse(context, &refusal));
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, context: &CallContext, refusal: &Refusal) -> Fault {
+        match refusal {
+            Refusal::Limit(status) => {
+                context.gateway().metrics.limited(status.bound.name());
+                self.refused = Some(RateLimitHeaders::from(*status));
+                rate_limit::refusal(status)
+            }
+            Refusal::NotShared => rate_limit::not_shared(),
+        }
     }
 
     /// Adds the rate limit headers, on success and on refusal alike.

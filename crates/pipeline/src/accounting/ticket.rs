@@ -121,9 +121,9 @@ impl Ticket {
     }
 
     /// Records the caller and user path of the call, and counts it against the caller's request limits.
-    pub fn identify(&mut self, caller: &Principal, arrival: &Arrival) -> Result<UserPath, Fault> {
+    pub async fn identify(&mut self, caller: &Principal, arrival: &Arrival) -> Result<UserPath, Fault> {
         let path = self.record_caller(caller, arrival);
-        self.holds.limit_request(&self.context, caller)?;
+        self.holds.limit_request(&self.context, caller).await?;
         let path = path?;
         self.gateway().user_paths.admit(caller, &path, self.context.now())?;
         Ok(path)

@@ -69,7 +69,7 @@ pub async fn preview(
         preview.miss_reason = Some(MissReason::Bypass);
         return Ok(Some(preview));
     }
-    (preview.status, preview.miss_reason) = identical(key, &request, call, context);
+    (preview.status, preview.miss_reason) = identical(key, &request, call, context).await;
     if let Some(semantic) = semantic.filter(|semantic| !preview.status.is_hit() && semantic.is_local()) {
         similar(&semantic, call, context, &mut preview).await;
     }
@@ -77,14 +77,19 @@ pub async fn preview(
 }
 
 /// The verdict on an identical call.
-fn identical(
+async fn identical(
     key: Option<CacheKey>,
     request: &CacheRequest,
     call: &Call,
     context: &CallContext,
 ) -> (CacheStatus, Option<MissReason>) {
     let cache = context.gateway().response_cache.as_ref();
-    let entry = key.zip(cache).map(|(key, cache)| cache.find(&key, context.now()));
+    let mut entry = key.zip(cache).map(|(key, cache)| cache.find(&key, context.now()));
+    if let (Some(Entry::Absent | Entry::Expired), Some((key, cache))) = (&entry, key.zip(cache))
+        && let Some(answer) = cache.find_shared(&key, context.now()).await
+    {
+        entry = Some(Entry::Fresh(answer));
+    }
     let missed = request.not_compared.unwrap_or(MissReason::NotFound);
     match entry {
         Some(Entry::Fresh(cached)) if form::is_available(&cached, call, context) => {

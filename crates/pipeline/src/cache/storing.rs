@@ -40,13 +40,17 @@ impl ExactEntry {
 
 impl Storing {
     /// Searches the answer to an identical call. Without one, and without an identical call in flight, this call becomes
-    /// the leader.
-    pub fn claim(&mut self, ticket: &mut Ticket) -> ClaimedAnswer {
+    /// the leader, unless another replica has the answer.
+    pub async fn claim(&mut self, ticket: &mut Ticket) -> ClaimedAnswer {
         let Some(exact) = &mut self.exact else { return ClaimedAnswer::None };
         match exact.cache.claim(exact.key, ticket.context.now()) {
             Claim::Found(answer) => ClaimedAnswer::Found(answer),
             Claim::InFlight(pending) => ClaimedAnswer::InFlight(pending),
             Claim::Leader { leader, expired } => {
+                if let Some(answer) = exact.cache.find_shared(&exact.key, ticket.context.now()).await {
+                    leader.found(&answer, exact.generation);
+                    return ClaimedAnswer::Found(answer);
+                }
                 exact.leader = Some(leader);
                 if expired {
                     ticket.cache.set_reason(MissReason::Expired);
@@ -79,8 +83,8 @@ pub fn recorder(storing: Storing, request: Box<CacheRequest>, ticket: &Ticket) -
         }
         let Some(ExactEntry { cache, key, generation, leader }) = exact else { return };
         match leader {
-            Some(leader) => leader.answer(cached, generation),
-            None => cache.insert(key, Arc::new(cached), generation),
+            Some(leader) => leader.answer(cached, generation, now),
+            None => cache.insert_for_all(key, Arc::new(cached), generation, now),
         }
     }))
 }

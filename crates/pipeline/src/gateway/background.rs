@@ -19,6 +19,8 @@ const SEMANTIC_PAUSE: Duration = Duration::from_millis(100);
 const MAINTAIN_EVERY: u32 = 30;
 /// Steps in which the changes of other processes are read at once.
 const MOST_STEPS: usize = 20;
+/// Purges of other replicas take effect within this time.
+const PURGE_INTERVAL: Duration = Duration::from_millis(500);
 const RETRY: Duration = Duration::from_secs(1);
 const LOAD_RETRY: Duration = Duration::from_secs(30);
 
@@ -124,6 +126,21 @@ pub async fn write_semantic_checks(gateway: &Gateway, store: &Store) {
     let Some(cache) = &gateway.semantic_cache else { return };
     if let Err(error) = cache.checks().write(store.ledger()).await {
         tracing::warn!(%error, "counts of the semantic cache could not be stored; retrying");
+    }
+}
+
+/// Shares rate limits through Redis.
+pub async fn keep_sharing_limits(gateway: Arc<Gateway>) {
+    gateway.limiter.keep_sharing(&*gateway.clock).await;
+}
+
+/// Removes the cached answers that other replicas have purged.
+pub async fn keep_following_purges(gateway: Arc<Gateway>) {
+    loop {
+        if let Some(cache) = &gateway.response_cache {
+            cache.follow_purges().await;
+        }
+        tokio::time::sleep(PURGE_INTERVAL).await;
     }
 }
 

@@ -1,5 +1,6 @@
 //! The `/metrics` page: call counters, and gauges read at scrape time.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::Gateway;
@@ -21,6 +22,7 @@ pub fn page(gateway: &Gateway, surroundings: &ServerMetrics) -> String {
         "1 when the database answers, 0 when it does not",
         f64::from(u8::from(surroundings.storage_up)),
     ));
+    readings.extend(redis(gateway));
     readings.extend(journal(gateway));
     readings.push(breakers(gateway));
     readings.push(budgets(gateway));
@@ -37,6 +39,46 @@ fn build_info(gateway: &Gateway, surroundings: &ServerMetrics) -> Reading {
     ];
     let samples = vec![Sample { labels, value: 1.0 }];
     Reading { name: "gatehouse_build", help: "Version and edition", kind: ReadingKind::Info, samples }
+}
+
+/// The state of Redis, and where rate limits are decided; nothing without Redis.
+fn redis(gateway: &Gateway) -> Vec<Reading> {
+    let Some(shared) = gateway.limiter.shared() else { return Vec::new() };
+    let flag = |is_set: bool| f64::from(u8::from(is_set));
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed) as f64;
+    let counter = |name, help, samples| Reading { name, help, kind: ReadingKind::Counter, samples };
+    let decisions = &shared.decisions;
+    let decided = [("lease", &decisions.leased), ("redis", &decisions.redis), ("local", &decisions.local)];
+    let samples =
+        decided.map(|(by, counter)| Sample { labels: vec![("by", by.to_owned())], value: count(counter) });
+    let cache_hits = gateway.response_cache.as_ref().and_then(|cache| Some(cache.shared()?.hits()));
+    vec![
+        Reading::gauge(
+            "gatehouse_redis_up",
+            "1 when Redis answers, 0 when it does not",
+            flag(shared.redis().is_up()),
+        ),
+        counter(
+            "gatehouse_redis_failures",
+            "Failures of Redis, each of which opened its circuit breaker",
+            vec![Sample { labels: Vec::new(), value: shared.redis().failures() as f64 }],
+        ),
+        Reading::gauge(
+            "gatehouse_rate_limits_shared",
+            "1 when Redis decides about rate limits, 0 when each replica enforces its share",
+            flag(shared.is_shared()),
+        ),
+        counter(
+            "gatehouse_rate_limit_decisions",
+            "Decisions about rate limits: from a lease, by Redis, or by this process alone",
+            samples.into(),
+        ),
+        counter(
+            "gatehouse_cache_shared_hits",
+            "Cached answers that were found in Redis",
+            vec![Sample { labels: Vec::new(), value: cache_hits.unwrap_or(0) as f64 }],
+        ),
+    ]
 }
 
 fn journal(gateway: &Gateway) -> [Reading; 4] {
@@ -100,7 +142,7 @@ fn replication(gateway: &Gateway) -> [Reading; 3] {
         Reading::gauge(
             "gatehouse_replicas",
             "Live processes on the database, this one included",
-            f64::from(gateway.live_replicas.get()),
+            f64::from(gateway.limiter.live_replicas().get()),
         ),
         Reading::gauge(
             "gatehouse_change_listener_up",

@@ -43,7 +43,10 @@ pub async fn keep_registered(gateway: Arc<Gateway>, store: Store, is_draining: i
     loop {
         // While storage is unavailable, the last count is kept.
         match replicas.beat(&own_row(&gateway, is_draining())).await {
-            Ok(live) => gateway.live_replicas.set(live),
+            Ok(live) => {
+                gateway.limiter.live_replicas().set(live);
+                gateway.budgets.set_live_replicas(live);
+            }
             Err(error) => tracing::debug!(%error, "heartbeat of this replica failed"),
         }
         if gateway.clock.tick() >= forget_at {

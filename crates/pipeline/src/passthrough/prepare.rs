@@ -34,7 +34,7 @@ pub(super) async fn prepare(
     ticket: &mut Ticket,
 ) -> Result<AdmittedCall, Fault> {
     let principal = authenticate::authenticate_or_learn(ticket.gateway(), snapshot, arrival).await?;
-    let user_path = ticket.identify(&principal, arrival)?;
+    let user_path = ticket.identify(&principal, arrival).await?;
     // As the caller's tenant sees it.
     let snapshot = &*ticket.context.snapshot().clone();
     principal.require(Scope::Inference)?;
@@ -93,6 +93,7 @@ pub(super) async fn prepare(
     };
     let reservation =
         reserve(&principal, &user_path, &address, (&deployment, &deployments), &mut upload, ticket).await?;
+    ticket.holds.confirm_tokens(&ticket.context).await?;
     let span_id = ticket.new_span_id();
     let trace = ticket.receipt.trace_headers(span_id.as_deref());
     let Address { instance, destination, endpoint, purpose, .. } = address;

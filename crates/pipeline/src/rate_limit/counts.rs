@@ -7,6 +7,7 @@ use domain::resources::auth_key::RateLimits;
 
 use super::bucket::{Charge, TokenBucket};
 use super::limit_kind::{DAY, LimitKind, MINUTE, Unit};
+use super::shared::SharedKey;
 use super::window::Window;
 
 /// The time to wait for a call in flight to end.
@@ -22,6 +23,10 @@ pub struct Counts {
     /// Tokens that were consumed, without estimates.
     tokens_per_day: Window,
     under_way: u64,
+    /// Leases and figures from Redis; `None` if none was asked for them.
+    pub shared: Option<Box<SharedKey>>,
+    /// The segment of time in which amounts are counted: see [`Counts::begin_segment`].
+    segment: u64,
 }
 
 /// The status of one limit of a key.
@@ -64,8 +69,22 @@ impl Default for Counts {
             tokens_per_minute: TokenBucket::default(),
             tokens_per_day: Window::new(DAY),
             under_way: 0,
+            shared: None,
+            segment: 0,
         }
     }
+}
+
+/// Amounts that were counted by this process alone, for the counts in Redis.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct UnreportedCounts {
+    /// Each with its age in microseconds.
+    pub requests_per_minute: Vec<(u64, u64)>,
+    pub requests_per_day: Vec<(u64, u64)>,
+    pub tokens_per_day: Vec<(u64, u64)>,
+    /// The time until the bucket of `tokens_per_minute` is full.
+    pub until_full: Duration,
+    pub under_way: u64,
 }
 
 impl Counts {
@@ -77,6 +96,12 @@ impl Counts {
         if let Some(status) = longest_wait(statuses) {
             return Err(status);
         }
+        Ok(self.record_request(limits, now))
+    }
+
+    /// Counts a request that is admitted already. Returns its time, for [`Counts::uncount_request`].
+    pub fn record_request(&mut self, limits: &RateLimits, now: Duration) -> Duration {
+        self.advance_clock(now);
         if limits.requests_per_minute.is_some() {
             self.requests_per_minute.take(self.latest, 1);
         }
@@ -84,7 +109,7 @@ impl Counts {
             self.requests_per_day.take(self.latest, 1);
         }
         self.under_way += 1;
-        Ok(self.latest)
+        self.latest
     }
 
     /// Removes a request that was refused with a 429, which does not count.
@@ -105,14 +130,21 @@ impl Counts {
         if let Some(status) = longest_wait(statuses) {
             return Err(status);
         }
-        Ok(TakenTokens {
-            per_minute: limits.tokens_per_minute.map(|_| self.tokens_per_minute.charge(estimate)),
-            per_day: limits.tokens_per_day.map(|_| 0),
-        })
+        Ok(self.record_tokens(limits, estimate, now))
     }
 
-    /// Corrects the count to the tokens that a call has consumed, as far as is known.
-    pub fn correct(&mut self, taken: &mut TakenTokens, tokens: u64, now: Duration) {
+    /// Takes the tokens of a call that is admitted already.
+    pub fn record_tokens(&mut self, limits: &RateLimits, estimate: u64, now: Duration) -> TakenTokens {
+        self.advance(limits, now);
+        TakenTokens {
+            per_minute: limits.tokens_per_minute.map(|_| self.tokens_per_minute.charge(estimate)),
+            per_day: limits.tokens_per_day.map(|_| 0),
+        }
+    }
+
+    /// Corrects the count to the tokens that a call has consumed, as far as is known. Returns the tokens that are added to
+    /// those of the day.
+    pub fn correct(&mut self, taken: &mut TakenTokens, tokens: u64, now: Duration) -> u64 {
         self.advance_clock(now);
         if let Some(charge) = &mut taken.per_minute {
             self.tokens_per_minute.correct(charge, tokens);
@@ -120,9 +152,12 @@ impl Counts {
         if let Some(counted) = &mut taken.per_day
             && tokens > *counted
         {
-            self.tokens_per_day.take(self.latest, tokens - *counted);
+            let added = tokens - *counted;
+            self.tokens_per_day.take(self.latest, added);
             *counted = tokens;
+            return added;
         }
+        0
     }
 
     /// Ends the use of tokens by a call.
@@ -135,6 +170,38 @@ impl Counts {
     /// Ends a call that was counted as a request.
     pub fn leave(&mut self) {
         self.under_way = self.under_way.saturating_sub(1);
+    }
+
+    /// The calls in flight that were counted as requests.
+    pub fn under_way(&self) -> u64 {
+        self.under_way
+    }
+
+    /// Keeps what is counted in one segment of time apart from what is counted in the next. A segment ends when this
+    /// process begins or ceases to count by itself.
+    pub fn begin_segment(&mut self, segment: u64) {
+        if self.segment != segment {
+            self.segment = segment;
+            self.requests_per_minute.seal();
+            self.requests_per_day.seal();
+            self.tokens_per_day.seal();
+        }
+    }
+
+    /// What was counted at this time or later.
+    pub fn counted_since(&mut self, since: Duration, now: Duration) -> UnreportedCounts {
+        self.advance_clock(now);
+        UnreportedCounts {
+            requests_per_minute: self.requests_per_minute.counted_since(since, self.latest),
+            requests_per_day: self.requests_per_day.counted_since(since, self.latest),
+            tokens_per_day: self.tokens_per_day.counted_since(since, self.latest),
+            until_full: if self.tokens_per_minute.is_full() {
+                Duration::ZERO
+            } else {
+                self.tokens_per_minute.until_full()
+            },
+            under_way: self.under_way,
+        }
     }
 
     /// Drops what no longer counts, and applies limits that may have changed.
@@ -180,12 +247,7 @@ impl Counts {
             LimitKind::ParallelRequests => places(status.limit, others),
             _ => status,
         };
-        let by_part = |a: &LimitStatus, b: &LimitStatus| {
-            let part =
-                |one: &LimitStatus, other: &LimitStatus| u128::from(one.remaining) * u128::from(other.limit);
-            part(a, b).cmp(&part(b, a))
-        };
-        self.statuses(limits).map(beside).min_by(by_part)
+        smallest_share(self.statuses(limits).map(beside))
     }
 
     /// The status of a sliding window, which admits while its sum is below the limit.
@@ -218,7 +280,17 @@ pub fn longest_wait(statuses: impl Iterator<Item = LimitStatus>) -> Option<Limit
     statuses.filter(|status| status.wait.is_some()).max_by_key(|status| status.wait)
 }
 
-fn places(limit: u64, under_way: u64) -> LimitStatus {
+/// The limit with the smallest share left.
+pub fn smallest_share(statuses: impl Iterator<Item = LimitStatus>) -> Option<LimitStatus> {
+    statuses.min_by(|a, b| {
+        let part =
+            |one: &LimitStatus, other: &LimitStatus| u128::from(one.remaining) * u128::from(other.limit);
+        part(a, b).cmp(&part(b, a))
+    })
+}
+
+/// The status of `max_parallel_requests`.
+pub fn places(limit: u64, under_way: u64) -> LimitStatus {
     LimitStatus {
         bound: LimitKind::ParallelRequests,
         limit,

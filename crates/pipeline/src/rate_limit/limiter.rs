@@ -11,8 +11,10 @@ use domain::principal::KeyFacts;
 use parking_lot::{Mutex, RwLock};
 
 use super::counts::{Counts, LimitStatus};
+use super::live_replicas::{LiveReplicas, share};
+use super::shared::{Decision, SharedLimits};
 use super::token_estimates::TokenEstimates;
-use super::{Account, Permit};
+use super::{Account, Permit, Refusal, RequestShare};
 
 const SHARDS: usize = 64;
 
@@ -25,6 +27,9 @@ pub struct Limiter {
     /// The second in which a shard was last swept.
     swept: AtomicU64,
     estimates: Arc<TokenEstimates>,
+    live_replicas: LiveReplicas,
+    /// `None` without Redis.
+    shared: Option<Arc<SharedLimits>>,
 }
 
 impl Default for Limiter {
@@ -35,18 +40,95 @@ impl Default for Limiter {
             hasher: foldhash::fast::RandomState::default(),
             swept: AtomicU64::new(0),
             estimates: Arc::default(),
+            live_replicas: LiveReplicas::default(),
+            shared: None,
         }
     }
 }
 
 impl Limiter {
+    /// A limiter of one of several replicas, which share limits through Redis if it is given.
+    pub fn new(live_replicas: LiveReplicas, shared: Option<SharedLimits>) -> Self {
+        Self { live_replicas, shared: shared.map(Arc::new), ..Self::default() }
+    }
+
+    /// The number of replicas, whose shares this process enforces its own one of.
+    pub fn live_replicas(&self) -> &LiveReplicas {
+        &self.live_replicas
+    }
+
+    /// The limits in Redis; `None` without it.
+    pub fn shared(&self) -> Option<&Arc<SharedLimits>> {
+        self.shared.as_ref()
+    }
+
+    /// Shares limits through Redis until the process ends.
+    pub async fn keep_sharing(&self, clock: &dyn Clock) {
+        if let Some(shared) = &self.shared {
+            shared.keep_sharing(self, clock).await;
+        }
+    }
+
     /// Counts a request, or returns the limit with the longest wait.
     pub fn admit(&self, key: &Arc<KeyFacts>, clock: &Arc<dyn Clock>) -> Result<Permit, LimitStatus> {
         let now = clock.tick();
         self.sweep(now);
         let counts = self.find_or_create(&key.id);
-        let requested_at = counts.lock().admit_request(&key.rate_limits, now)?;
-        Ok(Permit::new(self.account_of(key, counts), Some(requested_at), clock.clone()))
+        let account = self.account_of(key, counts);
+        let at = account.counts.lock().admit_request(&account.enforced(), now)?;
+        Ok(Permit::new(account, Some(RequestShare { at, granted: None }), clock.clone()))
+    }
+
+    /// Counts a request against the limits that replicas share, if Redis decides, or against those of this process.
+    pub async fn admit_shared(
+        &self,
+        shared: &SharedLimits,
+        key: &Arc<KeyFacts>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<Permit, Refusal> {
+        let now = clock.tick();
+        self.sweep(now);
+        let account = self.account_of(key, self.find_or_create(&key.id));
+        let (segment, is_shared) = shared.segment(now);
+        if is_shared {
+            let (decision, asking) = shared.decide_request(key, &account.counts, segment, now);
+            let verdict = match decision {
+                Decision::Made(verdict) => Some(verdict),
+                Decision::Asked(receiver) => shared.verdict(receiver).await,
+            };
+            if let Some(verdict) = verdict {
+                let granted = verdict?;
+                let at = {
+                    let mut counts = account.counts.lock();
+                    counts.begin_segment(segment);
+                    counts.record_request(&key.rate_limits, now)
+                };
+                drop(asking);
+                let request = RequestShare { at, granted: Some(granted) };
+                return Ok(Permit::new(account, Some(request), clock.clone()));
+            }
+        }
+        if shared.fails_closed {
+            return Err(Refusal::NotShared);
+        }
+        shared.decided_locally();
+        let now = clock.tick();
+        let (segment, _) = shared.segment(now);
+        let at = {
+            let mut counts = account.counts.lock();
+            counts.begin_segment(segment);
+            counts.admit_request(&account.enforced(), now)?
+        };
+        Ok(Permit::new(account, Some(RequestShare { at, granted: None }), clock.clone()))
+    }
+
+    /// Calls a function with the counts of every key.
+    pub fn each(&self, mut visit: impl FnMut(&Arc<str>, &mut Counts)) {
+        for shard in &self.shards {
+            for (key, counts) in shard.read().iter() {
+                visit(key, &mut counts.lock());
+            }
+        }
     }
 
     /// A permit that counts no request.
@@ -58,8 +140,13 @@ impl Limiter {
     pub fn look(&self, key: &KeyFacts, now: Duration) -> Vec<LimitStatus> {
         let counts = self.find(&key.id).unwrap_or_default();
         let mut counts = counts.lock();
-        counts.advance(&key.rate_limits, now);
-        counts.statuses(&key.rate_limits).collect()
+        let is_shared = self.shared.as_ref().is_some_and(|shared| shared.is_shared());
+        if let Some(state) = counts.shared.as_ref().filter(|_| is_shared) {
+            return state.statuses(&key.rate_limits, 0, now).collect();
+        }
+        let limits = share(&key.rate_limits, self.live_replicas.get());
+        counts.advance(&limits, now);
+        counts.statuses(&limits).collect()
     }
 
     /// The counters of a key; nothing is counted.
@@ -68,7 +155,13 @@ impl Limiter {
     }
 
     fn account_of(&self, key: &Arc<KeyFacts>, counts: Arc<Mutex<Counts>>) -> Account {
-        Account { key: key.clone(), counts, estimates: self.estimates.clone() }
+        Account {
+            key: key.clone(),
+            counts,
+            estimates: self.estimates.clone(),
+            live_replicas: self.live_replicas.clone(),
+            shared: self.shared.clone(),
+        }
     }
 
     fn find_or_create(&self, key: &Arc<str>) -> Arc<Mutex<Counts>> {

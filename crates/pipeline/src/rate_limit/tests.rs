@@ -13,13 +13,13 @@ use proptest::prelude::*;
 
 use domain::usage::Tokens;
 
-use super::TokenDemand;
 use super::bucket::{Charge, TokenBucket};
 use super::counts::{Counts, LimitStatus};
 use super::limit_kind::{DAY, LimitKind, MINUTE};
 use super::limiter::Limiter;
 use super::rate_limit_headers::refusal;
 use super::token_estimates::TokenEstimates;
+use super::{Refusal, TokenDemand};
 
 const MICRO: Duration = Duration::from_micros(1);
 
@@ -247,7 +247,7 @@ fn a_coding_agent_runs_smoothly_below_its_max_tokens() {
     while now < seconds(1 + 1800) {
         let mut permit = limiter.admit(&key, &at(now)).unwrap();
         let demand = demand("claude", prompt, Some(32_000));
-        if let Err(status) = permit.admit_tokens(demand) {
+        if let Err(Refusal::Limit(status)) = permit.admit_tokens(demand) {
             waited += status.wait.unwrap();
             now += status.wait.unwrap();
             continue;

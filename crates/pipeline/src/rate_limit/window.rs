@@ -11,6 +11,8 @@ pub struct Window {
     /// Oldest first, one for each slot in which something was taken.
     entries: VecDeque<Entry>,
     used: u64,
+    /// Whether the next amount begins an entry, even within the slot of the last one.
+    is_sealed: bool,
 }
 
 struct Entry {
@@ -21,7 +23,7 @@ struct Entry {
 
 impl Window {
     pub fn new(length: Duration) -> Self {
-        Self { length: micros(length), entries: VecDeque::new(), used: 0 }
+        Self { length: micros(length), entries: VecDeque::new(), used: 0, is_sealed: false }
     }
 
     pub fn used(&self) -> u64 {
@@ -45,13 +47,26 @@ impl Window {
         let now = micros(now);
         let width = self.length / SLOTS;
         self.used = self.used.saturating_add(amount);
+        let is_sealed = std::mem::take(&mut self.is_sealed);
         match self.entries.back_mut() {
-            Some(entry) if entry.last / width >= now / width => {
+            Some(entry) if !is_sealed && entry.last / width >= now / width => {
                 entry.last = entry.last.max(now);
                 entry.amount = entry.amount.saturating_add(amount);
             }
             _ => self.entries.push_back(Entry { last: now, amount }),
         }
+    }
+
+    /// Keeps what is counted from now on apart from what was counted before, for [`Window::counted_since`].
+    pub fn seal(&mut self) {
+        self.is_sealed = true;
+    }
+
+    /// The amounts that were counted at this time or later, each with its age in microseconds.
+    pub fn counted_since(&self, since: Duration, now: Duration) -> Vec<(u64, u64)> {
+        let (since, now) = (micros(since), micros(now));
+        let late = self.entries.iter().filter(|entry| entry.last >= since);
+        late.map(|entry| (now.saturating_sub(entry.last), entry.amount)).collect()
     }
 
     /// Returns one unit that was taken at this time, unless it has left the window.

@@ -1,7 +1,9 @@
 //! The response cache: answers in memory, by the hash of the call that they belong to, and the calls that are being
-//! answered.
+//! answered. Behind it, replicas can share answers in Redis.
 
 mod in_flight;
+mod shared;
+pub mod stored_answer;
 #[cfg(test)]
 mod tests;
 
@@ -15,11 +17,14 @@ use domain::usage::Usage;
 use domain::user_path::UserPath;
 use in_flight::InFlight;
 use moka::policy::EvictionPolicy;
+use redis_client::Unavailable;
+use serde::{Deserialize, Serialize};
 use store::SemanticPurge;
 
 use super::recorded_answer::RecordedAnswer;
 
 pub use in_flight::{Claim, Leader, PendingAnswer};
+pub use shared::SharedCache;
 
 /// The hash of everything that decides the answer to a call, its caller included.
 pub type CacheKey = [u8; 32];
@@ -76,7 +81,7 @@ pub struct ReplayedAnswer {
 }
 
 /// The entries to purge. Without a condition, all.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PurgeFilter {
     /// Entries of one tenant.
     pub tenant: Option<String>,
@@ -89,11 +94,16 @@ pub struct PurgeFilter {
 impl PurgeFilter {
     /// Whether an answer is purged.
     pub fn matches(&self, answer: &CachedAnswer) -> bool {
-        let path = || UserPath::parse(&answer.user_path).ok();
+        self.covers(answer.tenant.as_deref(), &answer.user_path, &answer.answer.target().model)
+    }
+
+    /// Whether answers of this owner and model are purged.
+    pub fn covers(&self, tenant: Option<&str>, user_path: &str, model: &str) -> bool {
+        let path = || UserPath::parse(user_path).ok();
         let on_path = |parent: &UserPath| path().is_some_and(|path| parent.covers(&path));
-        (self.tenant.is_none() || self.tenant == answer.tenant)
+        (self.tenant.is_none() || self.tenant.as_deref() == tenant)
             && self.user_path.as_ref().is_none_or(on_path)
-            && self.model.as_deref().is_none_or(|model| *answer.answer.target().model == *model)
+            && self.model.as_deref().is_none_or(|purged| purged == model)
     }
 }
 
@@ -121,10 +131,12 @@ pub struct ResponseCache {
     in_flight: InFlight,
     /// Number of purges.
     generation: AtomicU64,
+    /// The answers of all replicas; `None` without Redis.
+    shared: Option<SharedCache>,
 }
 
 impl ResponseCache {
-    pub fn new(max_bytes: u64) -> Self {
+    pub fn new(max_bytes: u64, shared: Option<SharedCache>) -> Self {
         let weight = |_: &CacheKey, answer: &Arc<CachedAnswer>| {
             u32::try_from(answer.answer.size() + ENTRY_OVERHEAD).unwrap_or(u32::MAX)
         };
@@ -134,7 +146,12 @@ impl ResponseCache {
             .weigher(weight)
             .eviction_policy(EvictionPolicy::lru())
             .build();
-        Self { entries, in_flight: InFlight::default(), generation: AtomicU64::new(0) }
+        Self { entries, in_flight: InFlight::default(), generation: AtomicU64::new(0), shared }
+    }
+
+    /// The answers of all replicas; `None` without Redis.
+    pub fn shared(&self) -> Option<&SharedCache> {
+        self.shared.as_ref()
     }
 
     /// The entry of a key at this monotonic time.
@@ -159,10 +176,29 @@ impl ResponseCache {
         self.generation.load(Ordering::Acquire)
     }
 
-    /// Adds an answer, unless entries were purged since this generation.
-    pub fn insert(&self, key: CacheKey, answer: Arc<CachedAnswer>, generation: u64) {
-        if generation == self.generation() {
+    /// Adds an answer, unless entries were purged since this generation. Returns whether it was added.
+    pub fn insert(&self, key: CacheKey, answer: Arc<CachedAnswer>, generation: u64) -> bool {
+        let is_current = generation == self.generation();
+        if is_current {
             self.entries.insert(key, answer);
+        }
+        is_current
+    }
+
+    /// Adds an answer here and for the other replicas, unless entries were purged since this generation.
+    pub fn insert_for_all(&self, key: CacheKey, answer: Arc<CachedAnswer>, generation: u64, now: Duration) {
+        if self.insert(key, answer.clone(), generation)
+            && let Some(shared) = &self.shared
+        {
+            shared.store(&key, &answer, now);
+        }
+    }
+
+    /// The answer that another replica has added.
+    pub async fn find_shared(&self, key: &CacheKey, now: Duration) -> Option<Arc<CachedAnswer>> {
+        match &self.shared {
+            Some(shared) => shared.find(key, now).await.map(Arc::new),
+            None => None,
         }
     }
 
@@ -173,6 +209,24 @@ impl ResponseCache {
             self.entries.iter().filter(|(_, answer)| filter.matches(answer)).map(|(key, _)| *key).collect();
         found.iter().for_each(|key| self.entries.invalidate(key));
         found.len() as u64
+    }
+
+    /// Removes entries here and in Redis, and lets the other replicas remove theirs; returns how many there were.
+    pub async fn purge_for_all(&self, filter: &PurgeFilter) -> Result<u64, Unavailable> {
+        let here = self.purge(filter);
+        match &self.shared {
+            // Most of those here are there as well.
+            Some(shared) => shared.purge(filter).await.map(|there| there.max(here)),
+            None => Ok(here),
+        }
+    }
+
+    /// Removes the entries that other replicas have purged.
+    pub async fn follow_purges(&self) {
+        let Some(shared) = &self.shared else { return };
+        for filter in shared.new_purges().await.unwrap_or_default() {
+            self.purge(&filter.unwrap_or_default());
+        }
     }
 
     /// The number of entries and their bytes, after pending removals.

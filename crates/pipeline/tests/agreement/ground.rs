@@ -82,7 +82,7 @@ impl Ground {
     /// A new gateway, whose targets have no health history.
     pub fn gateway(&self, policy: Policy) -> Arc<Gateway> {
         Arc::new(Gateway {
-            response_cache: policy.cache.open(),
+            response_cache: policy.cache.open(None),
             semantic_cache: policy
                 .cache
                 .open_semantic(Embedder::Local(Arc::new(WordEncoder)), EntryStorage::Memory),
@@ -127,7 +127,6 @@ impl Ground {
             idempotency: self.idempotency.clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),
-            live_replicas: Default::default(),
             replica: Default::default(),
             change_signals: Default::default(),
             webhook_events: Default::default(),

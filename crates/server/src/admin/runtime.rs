@@ -31,6 +31,8 @@ pub struct RuntimeStatus {
     pub storage: StorageStatus,
     /// ok, degraded or down
     pub shared_store: &'static str,
+    /// Null without REDIS_URL
+    pub redis: Option<RedisStatus>,
     pub journal: JournalStatus,
     /// ok, degraded or down
     pub providers: &'static str,
@@ -55,6 +57,19 @@ pub struct BudgetLeaseStatus {
     pub free: f64,
     /// Calls that wait for room
     pub waiting_calls: usize,
+}
+
+/// Redis, through which replicas share rate limits and cached answers.
+#[derive(Serialize, ToSchema)]
+pub struct RedisStatus {
+    /// up or down
+    pub state: &'static str,
+    /// Whether Redis decides about rate limits; if not, each replica enforces its share
+    pub limits_shared: bool,
+    /// The number of replicas that limits are divided by while they are not shared
+    pub live_replicas: u32,
+    /// The reason why Redis is down, and what to do
+    pub error: Option<String>,
 }
 
 /// The semantic cache of this process.
@@ -140,7 +155,8 @@ pub async fn status(
         },
         documents: documents(snapshot),
         storage: StorageStatus { backend: app.refresher.store().backend_name(), state: states.storage },
-        shared_store: Dependencies::SHARED_STORE,
+        shared_store: states.shared_store,
+        redis: redis(&app),
         journal: journal(&app, states.journal),
         providers: states.providers,
         semantic_cache: semantic_cache(&app),
@@ -181,6 +197,15 @@ fn budget_leases(app: &App, state: &'static str) -> Option<BudgetLeaseStatus> {
         free: leases.free.usd(),
         waiting_calls: leases.waiting,
     })
+}
+
+fn redis(app: &App) -> Option<RedisStatus> {
+    let limiter = &app.gateway.limiter;
+    let shared = limiter.shared()?;
+    let error = shared.redis().failure();
+    let state = if error.is_none() { "up" } else { "down" };
+    let live_replicas = limiter.live_replicas().get();
+    Some(RedisStatus { state, limits_shared: shared.is_shared(), live_replicas, error })
 }
 
 fn semantic_cache(app: &App) -> Option<SemanticCacheStatus> {

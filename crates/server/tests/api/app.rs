@@ -9,6 +9,7 @@ mod embedder;
 mod issuer;
 mod line;
 mod log;
+mod redis;
 mod settings;
 mod socket;
 
@@ -55,6 +56,7 @@ pub use embedder::WordEncoder;
 pub use issuer::TestIssuer;
 pub use line::Line;
 pub use log::CapturedLog;
+pub use redis::{RedisConfig, redis_server};
 pub use socket::Socket;
 
 pub const MASTER: &str = "master-key-of-the-tests";
@@ -110,6 +112,8 @@ pub struct TestSettings {
     /// The receiver of webhooks.
     pub webhooks: Option<ConfiguredReceiver>,
     pub token_issuers: Vec<TokenIssuer>,
+    /// Redis, through which gateways share limits and cached answers.
+    pub redis: Option<RedisConfig>,
 }
 
 impl Default for TestSettings {
@@ -136,6 +140,7 @@ impl Default for TestSettings {
             semantic_store: SemanticStore::Embedded,
             webhooks: None,
             token_issuers: Vec::new(),
+            redis: None,
         }
     }
 }
@@ -174,6 +179,7 @@ pub struct TestApp {
     budgets: &'static str,
     embedder: Embedder,
     semantic_store: SemanticStore,
+    redis: Option<RedisConfig>,
     /// The task that writes responses, idempotent answers and entries of the semantic cache to storage.
     writer: Mutex<Option<(watch::Sender<bool>, JoinHandle<()>)>>,
     directory: TempDir,
@@ -186,6 +192,13 @@ pub async fn each(test: impl AsyncFn(TestApp)) {
 
 pub async fn each_with(settings: impl Fn() -> TestSettings, test: impl AsyncFn(TestApp)) {
     databases::each(async |backend| test(TestApp::build(backend, settings()).await).await).await;
+}
+
+/// Runs a test that does not depend on the database, with SQLite.
+pub async fn on_sqlite(settings: TestSettings, test: impl AsyncFnOnce(TestApp)) {
+    let directory = tempfile::tempdir().unwrap();
+    let backend = Backend::Sqlite { path: directory.path().join("gatehouse.db") };
+    test(TestApp::build(backend, settings).await).await;
 }
 
 impl TestApp {
@@ -217,8 +230,10 @@ impl TestApp {
         let egress = Egress::new(EgressConfig::default(), clock.clone(), tasks.clone()).unwrap();
         let entry_storage =
             settings.semantic_store.clone().open(&egress, store.semantic_entries().clone()).await;
+        let redis = redis::connect(settings.redis.as_ref()).await;
         let gateway = Arc::new(Gateway {
-            response_cache: policy.cache.open(),
+            response_cache: policy.cache.open(redis::cache(redis.as_ref(), &tasks)),
+            limiter: redis::limiter(settings.redis.as_ref().zip(redis.as_ref()), &entropy),
             semantic_cache: policy.cache.open_semantic(settings.embedder.clone(), entry_storage),
             send_embeddings: pipeline::embeddings_call::send,
             admin_trust: Trust::Admin {
@@ -244,7 +259,6 @@ impl TestApp {
             hedge_budget: Default::default(),
             console: Default::default(),
             audit: Default::default(),
-            limiter: Default::default(),
             budgets: Arc::new(Budgets::new(is_shared.then(|| journal.name()))),
             key_uses: Default::default(),
             user_paths: Default::default(),
@@ -252,7 +266,6 @@ impl TestApp {
             idempotency: store.idempotency().clone(),
             body_work: Default::default(),
             unknown_callers: Default::default(),
-            live_replicas: Default::default(),
             replica: ReplicaIdentity {
                 host: "host-of-the-tests".into(),
                 pid: u32::try_from(seed).unwrap(),
@@ -262,6 +275,7 @@ impl TestApp {
             change_signals: Default::default(),
             webhook_events: Arc::new(WebhookEvents::new(settings.webhooks.clone())),
         });
+        redis::start(&gateway);
         let (stop, stopped) = watch::channel(false);
         let (responses, keys) = (store.responses().clone(), store.idempotency().clone());
         let entries = store.semantic_entries().clone();
@@ -304,6 +318,7 @@ impl TestApp {
             budgets: settings.budgets,
             embedder: settings.embedder,
             semantic_store: settings.semantic_store,
+            redis: settings.redis,
             writer: Mutex::new(Some((stop, writing))),
             directory,
         }
@@ -319,6 +334,7 @@ impl TestApp {
             budgets: self.budgets,
             embedder: self.embedder.clone(),
             semantic_store: self.semantic_store.clone(),
+            redis: self.redis.clone(),
             token_issuers: self.refresher.configuration().token_issuers,
             loopback_listener: self.refresher.configuration().loopback_listener,
             ..TestSettings::default()

@@ -25,6 +25,8 @@ mod responses;
 mod resume;
 mod routing;
 mod semantic_cache;
+mod shared_cache;
+mod shared_limits;
 mod tokens;
 mod translation;
 mod user_paths;

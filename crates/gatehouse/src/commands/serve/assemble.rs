@@ -25,7 +25,6 @@ use pipeline::services::console::Console;
 use pipeline::services::feed::Feed;
 use pipeline::services::injection_scorer::InjectionScorer;
 use pipeline::services::live_value::LiveValue;
-use pipeline::services::response_cache::ResponseCache;
 use pipeline::services::traces;
 use pipeline::services::webhooks::{ConfiguredReceiver, WebhookEvent, WebhookEvents};
 use pipeline::snapshot::Snapshot;
@@ -44,7 +43,7 @@ use crate::settings::{
     Demo, FailMode, PassthroughUnmetered, Settings, StorageType, UnpricedPolicy, key_strength, network,
 };
 use crate::system::{SystemClock, SystemEntropy};
-use crate::{embedder, semantic_store};
+use crate::{embedder, semantic_store, shared_store};
 
 pub struct AssembledGateway {
     pub gateway: Arc<Gateway>,
@@ -107,9 +106,11 @@ pub async fn assemble(
     // millisecond.
     let events = clock.now().millis().unsigned_abs() * 1_000;
     let policy = policy(settings);
+    let redis = shared_store::connect(settings).await?;
     let gateway = Arc::new(Gateway {
         // Also if it is off: it can be switched on while the gateway runs.
-        response_cache: Some(Arc::new(ResponseCache::new(policy.cache.max_bytes))),
+        response_cache: Some(shared_store::response_cache(policy.cache.max_bytes, redis.as_ref(), &tasks)),
+        limiter: shared_store::limiter(settings, redis.as_ref(), &entropy),
         semantic_cache: policy
             .cache
             .open_semantic(embedder::find(settings), semantic_store::open(settings, &egress, &store).await?),
@@ -134,7 +135,6 @@ pub async fn assemble(
         hedge_budget: Default::default(),
         console: Console::after(events),
         audit: Feed::after(events),
-        limiter: Default::default(),
         budgets: Arc::new(shared_budgets(settings, &store, &journal)?),
         key_uses: Default::default(),
         user_paths: Default::default(),
@@ -142,7 +142,6 @@ pub async fn assemble(
         body_work: Default::default(),
         injection_scorer: Arc::new(InjectionScorer::new(ModelDirectory::of(data_dir))),
         unknown_callers: Default::default(),
-        live_replicas: Default::default(),
         replica: ReplicaIdentity {
             host: crate::system::host_name(),
             pid: std::process::id(),
@@ -307,7 +306,9 @@ pub fn configured_secrets(settings: &Settings) -> Vec<Secret> {
     secrets.extend(
         settings.identity.oidc_providers.list.iter().filter_map(|provider| provider.client_secret.clone()),
     );
-    for address in [&settings.storage.postgres_url, &settings.proxy.http, &settings.proxy.https] {
+    for address in
+        [&settings.storage.postgres_url, &settings.redis.url, &settings.proxy.http, &settings.proxy.https]
+    {
         secrets.extend(address.as_ref().and_then(password));
     }
     secrets.extend(settings.webhooks.secret.clone());

@@ -71,6 +71,11 @@ pub fn start_background(
         spawn(gateway.idempotency.clone().keep_renewing()),
         spawn(store.ledger().clone().keep_compacting(gateway.clock.clone())),
     ];
+    if let Some(shared) = gateway.limiter.shared() {
+        tasks.push(spawn(shared.redis().clone().keep_connected()));
+        tasks.push(spawn(background::keep_sharing_limits(gateway.clone())));
+        tasks.push(spawn(background::keep_following_purges(gateway.clone())));
+    }
     if gateway.semantic_cache.is_some() {
         tasks.push(spawn(background::keep_semantic_cache(gateway.clone(), store.clone())));
     }

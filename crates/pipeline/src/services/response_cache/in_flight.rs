@@ -1,6 +1,7 @@
 //! Calls that are being answered, so that identical ones wait for the same answer instead of being sent as well.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use foldhash::HashMap;
 use parking_lot::Mutex;
@@ -58,10 +59,16 @@ pub struct Leader {
 
 impl Leader {
     /// Adds the answer to the cache and gives it to all calls that wait.
-    pub fn answer(self, answer: CachedAnswer, generation: u64) {
+    pub fn answer(self, answer: CachedAnswer, generation: u64, now: Duration) {
         let answer = Arc::new(answer);
-        self.cache.insert(self.key, answer.clone(), generation);
+        self.cache.insert_for_all(self.key, answer.clone(), generation, now);
         let _ = self.sender.send(Some(answer));
+    }
+
+    /// Adds the answer of another replica to the cache and gives it to all calls that wait.
+    pub fn found(self, answer: &Arc<CachedAnswer>, generation: u64) {
+        self.cache.insert(self.key, answer.clone(), generation);
+        let _ = self.sender.send(Some(answer.clone()));
     }
 }
 

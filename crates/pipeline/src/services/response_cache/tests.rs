@@ -28,7 +28,7 @@ fn answer(body: &'static str, path: &str) -> CachedAnswer {
 }
 
 fn cache() -> Arc<ResponseCache> {
-    Arc::new(ResponseCache::new(1 << 20))
+    Arc::new(ResponseCache::new(1 << 20, None))
 }
 
 fn lead(cache: &Arc<ResponseCache>) -> Leader {
@@ -66,7 +66,7 @@ fn an_entry_is_found_until_it_expires() {
 #[test]
 fn the_bytes_of_all_entries_are_bounded() {
     let body: &'static str = "x".repeat(10_000).leak();
-    let cache = Arc::new(ResponseCache::new(100_000));
+    let cache = Arc::new(ResponseCache::new(100_000, None));
     for number in 0..100u8 {
         cache.insert([number; 32], Arc::new(answer(body, "/")), 0);
     }
@@ -107,7 +107,7 @@ fn calls_wait_for_the_answer_of_the_first() {
     let leader = lead(&cache);
     let mut waiting: Vec<_> = (0..3).map(|_| Box::pin(follow(&cache).answer())).collect();
     assert!(waiting.iter_mut().all(|call| poll(call).is_pending()));
-    leader.answer(answer("text", "/"), 0);
+    leader.answer(answer("text", "/"), 0, NOW);
     for call in &mut waiting {
         let Poll::Ready(Some(found)) = poll(call) else { panic!("the answer has come") };
         assert_eq!(found.answer.body(), "text");

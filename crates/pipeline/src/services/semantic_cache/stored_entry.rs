@@ -4,43 +4,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use domain::clock::Timestamp;
-use domain::money::Nanos;
 use domain::resources::auth_key::{digest_hex, parse_digest};
-use domain::usage::{Untold, Usage};
 use semantic_cache::quantise::Quantised;
-use serde::{Deserialize, Serialize};
 use store::SemanticRow;
 
 use super::SemanticEntry;
 use crate::services::recorded_answer::RecordedAnswer;
-use crate::services::response_cache::CachedAnswer;
-
-/// Facts about an answer besides its bytes.
-#[derive(Serialize, Deserialize)]
-struct AnswerFacts {
-    is_stream: bool,
-    includes_usage: bool,
-    response_id: Option<String>,
-    usage: Option<Usage>,
-    cost: Option<Nanos>,
-}
+use crate::services::response_cache::stored_answer::StoredFacts;
 
 /// The row of an entry. `now` and `at` are the same time on the two clocks.
 pub fn row(entry: &SemanticEntry, embedder: String, now: Duration, at: Timestamp) -> Option<SemanticRow> {
     let cached = &entry.cached;
     let left = cached.expires_at.checked_sub(now)?;
-    // Which sides were not reported is not stored, only that the usage is an estimate.
-    let usage = cached.usage.clone().map(|usage| {
-        let estimated = usage.estimated || usage.untold != Untold::default();
-        Usage { estimated, ..usage }
-    });
-    let facts = AnswerFacts {
-        is_stream: cached.is_stream,
-        includes_usage: cached.includes_usage,
-        response_id: cached.response_id.clone(),
-        usage,
-        cost: cached.cost,
-    };
+    let facts = StoredFacts::of(cached);
     Some(SemanticRow {
         id: digest_hex(&entry.id),
         partition: digest_hex(&entry.partition),
@@ -65,19 +41,11 @@ pub fn millionths(score: f32) -> i64 {
 /// The entry of a row; `None` if it cannot be read, or has expired.
 pub fn read(row: SemanticRow, now: Duration, at: Timestamp) -> Option<SemanticEntry> {
     let left = u64::try_from(row.expires_at.micros() - at.micros()).ok().filter(|left| *left > 0)?;
-    let facts: AnswerFacts = serde_json::from_str(&row.facts).ok()?;
+    let facts: StoredFacts = serde_json::from_str(&row.facts).ok()?;
     let components = row.vector.iter().map(|component| component.cast_signed()).collect();
-    let cached = CachedAnswer {
-        answer: RecordedAnswer::from_stored(row.answer)?,
-        is_stream: facts.is_stream,
-        includes_usage: facts.includes_usage,
-        response_id: facts.response_id,
-        usage: facts.usage,
-        cost: facts.cost,
-        tenant: Some(row.tenant_id).filter(|tenant| !tenant.is_empty()),
-        user_path: row.user_path,
-        expires_at: now + Duration::from_micros(left),
-    };
+    let tenant = Some(row.tenant_id).filter(|tenant| !tenant.is_empty());
+    let answer = RecordedAnswer::from_stored(row.answer)?;
+    let cached = facts.cached(answer, tenant, row.user_path, now + Duration::from_micros(left));
     Some(SemanticEntry {
         id: parse_digest(&row.id)?,
         partition: parse_digest(&row.partition)?,

@@ -38,7 +38,7 @@ pub struct CachePurgeResult {
     responses((status = 200, description = "The number of answers that were removed", body = CachePurgeResult),
         (status = 400, description = "Invalid request"), (status = 401, description = "Unauthorized"),
         (status = 403, description = "The user path is not within that of the key"),
-        (status = 503, description = "The response cache is off, or storage is down")),
+        (status = 503, description = "The response cache is off, or storage or Redis is down")),
     security(("bearer" = ["admin:cache:write"])))]
 pub async fn create(
     State(app): State<Arc<App>>,
@@ -50,13 +50,24 @@ pub async fn create(
     let user_path = purged_path(&authorized.principal, user_path)?;
     let tenant = authorized.reported_tenant().map(|tenant| tenant.to_string());
     let filter = PurgeFilter { tenant, user_path, model };
-    let mut purged = app.gateway.response_cache.as_ref().map_or(0, |cache| cache.purge(&filter));
+    let mut purged = match &app.gateway.response_cache {
+        Some(cache) => cache.purge_for_all(&filter).await.map_err(|_| not_purged())?,
+        None => 0,
+    };
     if let Some(semantic) = &app.gateway.semantic_cache {
         purged += semantic.purge(&filter);
         purged += semantic.purge_stored(&filter).await?;
     }
     tracing::info!(purged, actor = authorized.principal.actor(), "cache purged");
     Ok(Json(CachePurgeResult { purged }))
+}
+
+/// Redis does not answer, so that only the answers of this process are removed.
+fn not_purged() -> Fault {
+    fault::feature_unavailable(
+        "Answers are removed from this process only: Redis, where replicas share them, does not answer. Retry when /ready \
+         reports shared_store ok.",
+    )
 }
 
 /// The path to purge: the requested one, or that of a key that is bound to one.

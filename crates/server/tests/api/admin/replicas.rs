@@ -29,7 +29,7 @@ async fn replicas(app: &TestApp) -> Value {
 async fn beat(app: &TestApp) {
     let row = replication::own_row(&app.gateway, app.http_service.app().is_draining());
     let live = app.refresher.store().replicas().beat(&row).await.unwrap();
-    app.gateway.live_replicas.set(live);
+    app.gateway.limiter.live_replicas().set(live);
 }
 
 #[tokio::test]
@@ -50,11 +50,11 @@ async fn replicas_are_listed_with_their_state() {
                 (&listed["live"], rest.len(), &own["last_heartbeat_at"]),
                 (&json!(1), 0, &Value::Null)
             );
-            assert_eq!(app.gateway.live_replicas.get(), 1);
+            assert_eq!(app.gateway.limiter.live_replicas().get(), 1);
             return;
         }
         assert!(own["last_heartbeat_at"].is_string(), "{own}");
-        assert_eq!((listed["live"].as_u64(), rest.len(), app.gateway.live_replicas.get()), (Some(2), 1, 2));
+        assert_eq!((listed["live"].as_u64(), rest.len(), app.gateway.limiter.live_replicas().get()), (Some(2), 1, 2));
         assert_eq!((&rest[0]["id"], &rest[0]["pid"]), (&json!(other.gateway.journal.name()), &json!(8)));
         assert_eq!((&rest[0]["this_process"], &rest[0]["state"]), (&json!(false), &json!("live")));
 
@@ -72,7 +72,7 @@ async fn replicas_are_listed_with_their_state() {
         let listed = replicas(&app).await;
         assert_eq!((&listed["live"], &listed["replicas"][1]["state"]), (&json!(1), &json!("vanished")));
         beat(&app).await;
-        assert_eq!(app.gateway.live_replicas.get(), 1);
+        assert_eq!(app.gateway.limiter.live_replicas().get(), 1);
         other.receipts(1).await;
         other.refresher.store().replicas().remove(other.gateway.journal.name()).await.unwrap();
         assert_eq!(replicas(&app).await["replicas"].as_array().unwrap().len(), 1);
