@@ -70,7 +70,7 @@ def make_base(app):
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".new.tar")
     status, text = output(
-        "mmdebstrap", "--quiet", "--variant=extract", f"--include={PACKAGES}", f"--customize-hook={CERTIFICATES}", codename, partial,
+        "mmdebstrap", "--quiet", "--variant=extract", f"--include={PACKAGES}", f"--extract-hook={CERTIFICATES}", codename, partial,
     )
     if status:
         app.suite.skip(app.name, f"mmdebstrap failed: {' '.join(text.split())[-300:]}")

@@ -18,8 +18,9 @@ ADDRESSES = ("127.0.0.1:8081", "127.0.0.1:8082", "127.0.0.1:8083")
 NAME = "gateway.example.com"
 LARGEST_BODY = 10 * 1024 * 1024
 
+# Run by root, nginx would give its requests to a user who cannot reach the files of this suite.
 NGINX = """
-daemon off;
+{user}daemon off;
 pid nginx.pid;
 error_log nginx-error.log;
 events {{}}
@@ -46,11 +47,11 @@ def run_nginx(app):
     file = app.directory / "gatehouse.conf"
     file.write_text(text)
     main = app.directory / "nginx.conf"
-    main.write_text(NGINX.format(file=file))
+    main.write_text(NGINX.format(file=file, user="" if os.geteuid() else "user root;\n"))
     command = ["nginx", "-p", str(app.directory), "-c", str(main)]
     app.check("nginx accepts the configuration", *faults(*command[:1], "-t", *command[1:]))
     start(app, command)
-    check_proxy(app, port, certificate, gateways)
+    check_proxy(app, port, certificate, gateways, notices_after=0)
 
 
 def run_caddy(app):
@@ -68,7 +69,8 @@ def run_caddy(app):
             "caddy", "validate", "--adapter", "caddyfile", "--config", path, env=environment(app),
         ))
     start(app, ["caddy", "run", "--adapter", "caddyfile", "--config", str(file)])
-    check_proxy(app, port, certificate, gateways)
+    # Caddy 2.6 of Debian 12 cannot repeat a call with a body; the next health check takes the replica out of service.
+    check_proxy(app, port, certificate, gateways, notices_after=3)
 
 
 def environment(app):
@@ -120,7 +122,7 @@ def start(app, command):
     app.add(Proxy(process))
 
 
-def check_proxy(app, port, certificate, gateways):
+def check_proxy(app, port, certificate, gateways, notices_after):
     context = ssl.create_default_context(cafile=certificate)
     http = httpx.Client(base_url=f"https://localhost:{port}", verify=context, trust_env=False, timeout=30, headers=rig.bearer(rig.MASTER_KEY))
     rig.eventually(lambda: is_healthy(http), timeout=20, what="an answer through the proxy")
@@ -131,6 +133,7 @@ def check_proxy(app, port, certificate, gateways):
     app.check("the gateway itself refuses large bodies", refusal_fault(answer))
     app.check("an answer that is silent at first", chat(http, "openai/slow-1500").status_code != 200 and "it failed")
     gateways[0].kill()
+    time.sleep(notices_after)
     statuses = [chat(http, "openai/text").status_code for _ in range(12)]
     app.check("calls go on while one of two replicas is down", *[status for status in statuses if status != 200])
 
