@@ -43,7 +43,7 @@ if [ -z "${GATEHOUSE_BIN:-}" ]; then
         injection) cargo build --locked --release -p guardrails -p local-models --examples ;;
         guardrails) cargo build --locked --release -p guardrails --example pattern_figures ;;
         deploy)
-            scripts/release.sh
+            scripts/release.sh --binary-only
             set -- --shipped "${CARGO_TARGET_DIR:-$PWD/target}/dist/gatehouse" "$@"
             ;;
     esac
