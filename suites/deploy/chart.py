@@ -9,6 +9,7 @@ import yaml
 from helm_python import Chart
 from helm_python.chart import lint
 
+import rig
 from deploy import settings
 from deploy.programs import DEPLOY
 
@@ -109,6 +110,9 @@ def check_values(app):
     blocks = re.split(r"\n\n", text)
     undocumented = [block.splitlines()[0] for block in blocks if "#" not in block and not self_explanatory(block)]
     app.check("values.yaml explains its values", *undocumented)
+    chart = yaml.safe_load((DIRECTORY / "Chart.yaml").read_text())
+    version = re.search(r'^version = "(.+)"', (rig.ROOT / "Cargo.toml").read_text(), re.M)[1]
+    app.check("has the version of the gateway", *[name for name in ("version", "appVersion") if chart[name] != version])
 
 
 def self_explanatory(block):
