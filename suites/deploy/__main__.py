@@ -1,4 +1,4 @@
-"""Checks every file of deploy/ with the program that reads it: the image, the chart, the unit, proxies, alerts, dashboard."""
+"""Checks every file of deploy/ with the program that reads it: image, chart, unit, proxies, alerts, dashboard."""
 
 import sys
 
@@ -17,7 +17,8 @@ CASES = [
 
 
 def main():
-    suite = Suite("deploy", __doc__, quick="without the sizes of the shipped binary and its image", only="cases whose name contains this text")
+    quick = "without the sizes of the shipped binary and its image"
+    suite = Suite("deploy", __doc__, quick=quick, only="cases whose name contains this text")
     suite.add_argument("--shipped", metavar="BINARY", help="the binary of `make release`, whose size and image are checked")
     suite.parse()
     for case in CASES:

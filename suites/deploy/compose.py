@@ -46,7 +46,10 @@ def specification_faults(parsed):
 def check_replicas(app, services):
     gateways = {name: service for name, service in services.items() if GATEWAY.fullmatch(name)}
     volumes = {service["volumes"][0].split(":")[0] for service in gateways.values()}
-    app.check("each of the replicas has a volume of its own", len(volumes) != len(gateways) and f"{sorted(volumes)}", len(gateways) < 2 and "one replica")
+    app.check(
+        "each of the replicas has a volume of its own",
+        len(volumes) != len(gateways) and f"{sorted(volumes)}", len(gateways) < 2 and "one replica",
+    )
     caddyfile = (DEPLOY / "compose" / "Caddyfile").read_text()
     app.check("Caddy knows every replica", *[name for name in gateways if f"{name}:8080" not in caddyfile])
     named = {name for service in gateways.values() for name in service["environment"]}

@@ -118,13 +118,14 @@ class Proxy:
 
 def start(app, command):
     with open(app.directory / "proxy.log", "wb") as log:
-        process = subprocess.Popen(command, cwd=app.directory, env=environment(app), stdout=log, stderr=log, preexec_fn=os.setpgrp)
+        process = subprocess.Popen(command, cwd=app.directory, env=environment(app), stdout=log, stderr=log)
     app.add(Proxy(process))
 
 
 def check_proxy(app, port, certificate, gateways, notices_after):
     context = ssl.create_default_context(cafile=certificate)
-    http = httpx.Client(base_url=f"https://localhost:{port}", verify=context, trust_env=False, timeout=30, headers=rig.bearer(rig.MASTER_KEY))
+    headers = rig.bearer(rig.MASTER_KEY)
+    http = httpx.Client(base_url=f"https://localhost:{port}", verify=context, trust_env=False, timeout=30, headers=headers)
     rig.eventually(lambda: is_healthy(http), timeout=20, what="an answer through the proxy")
     app.check("events arrive one by one", *stream_faults(http))
     statuses = [chat(http, "openai/text").status_code for _ in range(12)]
@@ -152,7 +153,8 @@ def chat(http, model, padding=0):
 
 def stream_faults(http):
     """Compares the times between events with those of the upstream."""
-    body = {"model": f"openai/drip-{PAUSE}", "stream": True, "messages": [{"role": "user", "content": "one two three four five six"}]}
+    messages = [{"role": "user", "content": "one two three four five six"}]
+    body = {"model": f"openai/drip-{PAUSE}", "stream": True, "messages": messages}
     times = []
     with http.stream("POST", "/v1/chat/completions", json=body) as answer:
         for line in answer.iter_lines():
