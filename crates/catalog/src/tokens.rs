@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+mod merges;
 mod pieces;
 mod vocabulary;
 
@@ -10,7 +11,7 @@ static LOADED: AtomicBool = AtomicBool::new(false);
 /// Counts the tokens of a text in the vocabulary of the model; models without a public one are counted with the newest
 /// available.
 ///
-/// The first call builds the vocabulary's tables (tens of megabytes), so it belongs off the hot path.
+/// The first call loads the vocabulary (megabytes), so it belongs off the hot path.
 pub fn count_tokens(model: &str, text: &str) -> u64 {
     let vocabulary =
         if uses_older_vocabulary(model) { &vocabulary::CL100K_BASE } else { &vocabulary::O200K_BASE };
