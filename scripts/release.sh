@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
-# Builds what is shipped into target/release-VERSION: the binary (profile `dist`, stripped), the files of deploy/, software bills
-# of materials in CycloneDX, and SHA-256 checksums of all of them.
+# Builds what is shipped into target/release-VERSION: the binary (profile `dist`), the files of deploy/, software bills of
+# materials in CycloneDX, and SHA-256 checksums of all of them.
 #   --binary-only   only target/dist/gatehouse
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cyclonedx_version=0.5.9
 target="${CARGO_TARGET_DIR:-$PWD/target}"
 tools="$PWD/.cache/tools"
+commit_time=$(git log -1 --format=%ct)
 
 say() { echo "release: $*" >&2; }
 
-# Prints the path of cargo-cyclonedx; without one on the PATH, it is built into .cache/tools, unoptimised, as it runs for a second.
+# Prints the path of cargo-cyclonedx. Without one on the PATH, it is built into .cache/tools, unoptimised: it runs for a second.
 find_cyclonedx() {
     local fits
     for fits in "$(command -v cargo-cyclonedx || true)" "$tools/bin/cargo-cyclonedx"; do
@@ -30,9 +31,9 @@ find_cyclonedx() {
 list_crates() {
     local cyclonedx name=release-sbom
     cyclonedx=$(find_cyclonedx)
-    "$cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --target "$(rustc -vV | sed -n 's/^host: //p')" \
+    SOURCE_DATE_EPOCH=$commit_time "$cyclonedx" cyclonedx --quiet --format json --spec-version 1.5 --target "$(rustc -vV | sed -n 's/^host: //p')" \
         --override-filename "$name" --manifest-path crates/gatehouse/Cargo.toml
-    mv "crates/gatehouse/$name.json" "$1"
+    sed "s#file://$PWD/#file:///#g" "crates/gatehouse/$name.json" >"$1"
     rm -f crates/*/"$name.json"
 }
 
@@ -40,7 +41,7 @@ list_crates() {
 list_packages() {
     local node
     node=$(scripts/node.sh)
-    (cd dashboard && PATH="$node:$PATH" npm sbom --sbom-format=cyclonedx --sbom-type=application --omit=dev) >"$1"
+    (cd dashboard && PATH="$node:$PATH" npm sbom --sbom-format=cyclonedx --sbom-type=application --omit=dev --package-lock-only) >"$1"
 }
 
 scripts/dashboard.sh build
@@ -53,7 +54,7 @@ rm -rf "$directory"
 mkdir -p "$directory"
 cp "$target/dist/gatehouse" "$directory/gatehouse-$version-$(rustc -vV | sed -n 's/^host: //p')"
 # Sorted and without times, so that two builds of one commit have the same archive.
-tar --sort=name --mtime="@$(git log -1 --format=%ct)" --owner=0 --group=0 --numeric-owner -cf - deploy LICENSE CHANGELOG.md |
+tar --sort=name --mtime="@$commit_time" --owner=0 --group=0 --numeric-owner -cf - deploy LICENSE CHANGELOG.md |
     gzip -n >"$directory/gatehouse-$version-deploy.tar.gz"
 list_crates "$directory/gatehouse-$version.cdx.json"
 list_packages "$directory/gatehouse-$version-dashboard.cdx.json"
