@@ -13,7 +13,7 @@ fn the_first_count_takes_little_memory_and_time() {
         let grown = resident_kilobytes() - before;
         println!("first count of {model}: {elapsed:?}, {grown} kB");
         assert!(grown <= kilobytes, "{grown} kB");
-        // About 30 ms on an idle core; the limit leaves room for busy machines.
+        // It takes less than 100 ms; the limit leaves room for busy machines.
         assert!(elapsed.as_millis() <= 1_000, "{elapsed:?}");
     }
     // A piece without a boundary is the worst case: it is bounded by n log n.
