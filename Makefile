@@ -1,6 +1,6 @@
 # The commands of this project. `make` alone lists them.
 .DEFAULT_GOAL := help
-.PHONY: help run dashboard screenshots test lint bench suite models
+.PHONY: help run dashboard screenshots test lint bench suite models release
 
 # `make suite kill9`: the word after `suite` is the suite's name, not a goal.
 ifeq (suite,$(firstword $(MAKECMDGOALS)))
@@ -17,8 +17,8 @@ help: ## this list
 
 run: ## build the gateway, with the dashboard if Node.js is there, and start it
 	@scripts/dashboard.sh build --if-possible
-	cargo build --release
-	./target/release/gatehouse
+	cargo build --profile quick
+	./target/quick/gatehouse
 
 # Also the name of a suite.
 ifneq (suite,$(firstword $(MAKECMDGOALS)))
@@ -43,6 +43,9 @@ bench: ## figures beside nginx and a bare proxy, as a table and .cache/bench.jso
 
 models: ## fetch the packages with the local models and import them
 	@scripts/models.sh
+
+release: ## the shipped binary, deploy files, bills of materials and checksums, in target/release-VERSION
+	@scripts/release.sh
 
 suite: ## one suite in full, e.g. `make suite kill9 ARGS="--kills 200"`; alone: the list
 	@scripts/suite.sh $(SUITE) $(ARGS)

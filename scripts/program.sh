@@ -7,6 +7,9 @@ case $name in
     nginx) package=nginx-light ;;
     pgrep) package=procps ;;
     node) package=nodejs ;;
+    promtool) package=prometheus ;;
+    strip) package=binutils ;;
+    systemd-analyze) package=systemd ;;
     *) package=$name ;;
 esac
 

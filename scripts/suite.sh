@@ -27,6 +27,9 @@ fi
 if [ "$name" = instructions ]; then
     for program in valgrind strace; do scripts/program.sh "$program"; done
 fi
+if [ "$name" = deploy ]; then
+    for program in openssl nginx caddy promtool systemd-analyze strip buildah mmdebstrap; do scripts/program.sh "$program"; done
+fi
 own=()
 [ ! -e "suites/$name/requirements.txt" ] || own=("$name")
 python=$(scripts/venv.sh "${own[@]}")
@@ -39,6 +42,10 @@ if [ -z "${GATEHOUSE_BIN:-}" ]; then
         pii) cargo build --locked --release -p guardrails --example pii_figures ;;
         injection) cargo build --locked --release -p guardrails -p local-models --examples ;;
         guardrails) cargo build --locked --release -p guardrails --example pattern_figures ;;
+        deploy)
+            scripts/release.sh --binary-only
+            set -- --shipped "${CARGO_TARGET_DIR:-$PWD/target}/dist/gatehouse" "$@"
+            ;;
     esac
     GATEHOUSE_BIN="$PWD/target/release/gatehouse"
     export GATEHOUSE_BIN

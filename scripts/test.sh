@@ -180,8 +180,15 @@ else
 fi
 for program in valgrind strace; do scripts/program.sh "$program" || true; done
 timed_suite instructions run_in_suites "$python" -m instructions --quick
-for program in curl openssl pgrep nginx caddy; do scripts/program.sh "$program" || true; done
+for program in curl openssl pgrep nginx caddy redis-server; do scripts/program.sh "$program" || true; done
 suite docs run_in_suites "$python" -m docs
+for program in promtool systemd-analyze strip buildah mmdebstrap; do scripts/program.sh "$program" || true; done
+if deploy_python=$(scripts/venv.sh deploy); then
+    suite deploy run_in_suites "$deploy_python" -m deploy --quick
+else
+    add_to_summary deploy "NOT RUN: its Python packages are missing (see above)"
+    failed=1
+fi
 timed_suite abuse run_in_suites "$python" -m abuse --quick
 timed_suite chaos run_in_suites "$python" -m chaos --quick
 

@@ -68,7 +68,7 @@ def run_page(page, upstream, report):
     substitutions = environment.Substitutions(database and database.url)
     session = Session(directory, environment.settings_of(page, upstream), substitutions.gateway_port)
     try:
-        if blocks.assumes_gateway(found):
+        if blocks.assumes_gateway(found) and page.name not in environment.WITHOUT_GATEWAY:
             session.start_gateway()
         run_blocks(found, session, substitutions, upstream, report)
     finally:

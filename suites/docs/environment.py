@@ -16,13 +16,17 @@ PATHS = {"GEMINI": "/v1beta", "AZURE": ""}
 # collide.
 GATEWAY_PORTS = (8080, 4000)
 PROXY_PORTS = (8443, 8444)
+# Those of replicas, and of the Redis that they share.
+REPLICA_PORTS = (8081, 8082, 8083, 6380)
 POSTGRES_URL = "postgres://user:password@host/database"
 # Nothing leaves this machine: https goes to a port where nobody listens.
 ISOLATION = {"HTTPS_PROXY": "http://127.0.0.1:9", "NO_PROXY": "127.0.0.1,localhost"}
 
 # Pages about features of the enterprise edition that do not set it themselves.
 ENTERPRISE = {"budgets.md"}
-WITH_POSTGRES = {"operations.md", "backup.md"}
+WITH_POSTGRES = {"operations.md", "backup.md", "three-replicas.md"}
+# Pages that start their gateways themselves, in the background.
+WITHOUT_GATEWAY = {"three-replicas.md"}
 # Pages that configure their providers themselves: only addresses and models are given.
 OWN_PROVIDERS = {
     "fallback.md": ("OPENAI_A", "OPENAI_B", "ANTHROPIC"),
@@ -75,7 +79,7 @@ class Substitutions:
     def __init__(self, postgres_url=None):
         self.gateway_port = rig.free_port()
         self.ports = {port: self.gateway_port for port in GATEWAY_PORTS}
-        self.ports |= {port: rig.free_port() for port in PROXY_PORTS}
+        self.ports |= {port: rig.free_port() for port in PROXY_PORTS + REPLICA_PORTS}
         self.postgres_url = postgres_url
 
     def apply(self, text):

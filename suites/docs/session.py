@@ -41,11 +41,12 @@ class Session:
         self.send("set -euo pipefail")
 
     def install(self):
-        """The commands of the pages: `gatehouse` on the PATH, and where `make run` builds it."""
+        """The commands of the pages: `gatehouse` on the PATH, where `make run` builds it, and the files of deploy/."""
         gatehouse = rig.binary("gatehouse")
-        for directory in (self.control / "bin", self.page / "target" / "release"):
+        for directory in (self.control / "bin", self.page / "target" / "quick"):
             directory.mkdir(parents=True)
             (directory / "gatehouse").symlink_to(gatehouse)
+        (self.page / "deploy").symlink_to(rig.ROOT / "deploy")
         pidof = self.control / "bin" / "pidof"
         pidof.write_text(PIDOF.format(pid_file=self.pid_file))
         pidof.chmod(0o755)

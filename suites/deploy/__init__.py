@@ -1,0 +1,1 @@
+"""The files of deploy/, each checked by the program that reads it."""
