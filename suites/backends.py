@@ -1,11 +1,14 @@
-"""The databases a suite runs the gateway on: SQLite, and a private PostgreSQL that can be stopped, frozen and started.
+"""The databases a suite runs the gateway on: SQLite, and a private PostgreSQL that can be stopped, frozen and started; and
+a private Redis.
 """
 
 import os
 import pathlib
 import pwd
 import shlex
+import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 
@@ -112,6 +115,55 @@ class Postgres:
 
     def stop(self):
         subprocess.run([SCRIPT, "stop", str(self.cluster)], stdout=subprocess.DEVNULL)
+
+
+class Redis:
+    """A private Redis that keeps nothing on disk. It can be killed, frozen, flushed, and started again on its port."""
+
+    def __init__(self, directory):
+        self.directory = pathlib.Path(directory) / "redis"
+        self.directory.mkdir()
+        subprocess.run([rig.ROOT / "scripts" / "program.sh", "redis-server"], check=False)
+        if not shutil.which("redis-server"):
+            raise SystemExit("Redis could not be started. Install it with: sudo apt-get install redis-server")
+        self.port = rig.free_port()
+        self.settings = {"REDIS_URL": f"redis://127.0.0.1:{self.port}/0"}
+        self.process = None
+        self.revive()
+
+    def revive(self):
+        if self.process and self.process.poll() is None:
+            return
+        options = ["--bind", "127.0.0.1", "--port", str(self.port), "--save", "", "--appendonly", "no", "--dir", str(self.directory)]
+        with open(self.directory / "redis.log", "ab") as log:
+            self.process = subprocess.Popen(["redis-server", *options], stdout=log, stderr=log)
+        rig.eventually(lambda: self.command("PING") == "+PONG", what=f"an answer of Redis (log: {self.directory}/redis.log)")
+
+    def command(self, words):
+        """The first line of the answer; empty if there is none."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=2) as connection:
+                connection.sendall(f"{words}\r\n".encode())
+                return connection.recv(4096).decode(errors="replace").partition("\r\n")[0]
+        except OSError:
+            return ""
+
+    def flush(self):
+        assert self.command("FLUSHALL") == "+OK", "Redis does not flush"
+
+    def halt(self):
+        self.process.kill()
+        self.process.wait()
+
+    def freeze(self):
+        self.process.send_signal(signal.SIGSTOP)
+
+    def thaw(self):
+        self.process.send_signal(signal.SIGCONT)
+
+    def stop(self):
+        # SIGKILL also ends a frozen process.
+        self.halt()
 
 
 def start(name, directory, **options):

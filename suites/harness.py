@@ -118,6 +118,9 @@ class TestApp:
     def database(self, name, **options):
         return self.add(backends.start(name, self.directory, **options))
 
+    def redis(self):
+        return self.add(backends.Redis(self.directory))
+
     def gateway(self, upstream=None, directory=None, **settings):
         """A gateway that is not started yet."""
         return self.add(rig.Gateway(directory or self.directory, upstream, **settings))

@@ -99,6 +99,8 @@ class Gateway:
         self.directory.mkdir(parents=True, exist_ok=True)
         self.port = free_port()
         self.process = None
+        # The path of the binary, if it is not the tested one.
+        self.executable = None
         self.log_path = self.directory / "gateway.log"
         self.settings = {
             "PATH": os.environ.get("PATH", ""),
@@ -123,7 +125,7 @@ class Gateway:
 
     def spawn(self):
         with open(self.log_path, "ab") as log:
-            command = [binary("gatehouse"), "serve"]
+            command = [self.executable or binary("gatehouse"), "serve"]
             self.process = subprocess.Popen(
                 command, env=self.settings, cwd=self.directory, stdout=log, stderr=subprocess.STDOUT
             )
@@ -170,6 +172,16 @@ class Gateway:
 
     def admin(self, method, path, key=MASTER_KEY, **options):
         return self.http.request(method, f"/admin/api/v1{path}", headers=bearer(key), **options)
+
+    def metrics(self):
+        """The sum of the samples of each metric, by its name."""
+        sums = {}
+        for line in self.http.get("/metrics", headers=bearer(MASTER_KEY)).text.splitlines():
+            if line and not line.startswith("#"):
+                series, _, value = line.rpartition(" ")
+                name = series.partition("{")[0]
+                sums[name] = sums.get(name, 0.0) + float(value)
+        return sums
 
     def usage_log(self, **query):
         answer = self.admin("GET", "/usage/log", params=query)

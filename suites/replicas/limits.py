@@ -1,0 +1,149 @@
+"""Rate limits on four replicas, measured by the clock of the upstream while replicas and Redis fail.
+
+Every stage has keys of its own, and lasts longer than the minute of its limits unless the run is quick.
+"""
+
+import time
+
+import machine_time
+import traffic
+from measure import percentile
+from replicas.cluster import KNOWN, create_key, stop_load
+from spend import workload
+from spend.limits import MINUTE, ON_THE_WAY, busiest, overlap, strange
+
+REQUESTS, TOKENS = 240, 12_000
+# Calls of the key without limits must not notice Redis: at most its timeout, and the noise of a busy machine.
+REDIS_TIMEOUT, NOISE = 0.1, 1.0
+
+
+def replicas_fail(cluster, chance):
+    """A crash and a pause of replicas, while Redis is up."""
+    cluster.replicas[1].kill()
+    time.sleep(0.5)
+    cluster.replicas[1].start()
+    cluster.replicas[2].pause()
+    time.sleep(2.0)
+    cluster.replicas[2].resume()
+
+
+def redis_restarts(cluster, seconds):
+    cluster.redis.halt()
+    time.sleep(seconds)
+    cluster.redis.revive()
+
+
+def redis_is_flushed(cluster, _):
+    cluster.redis.flush()
+
+
+def redis_freezes(cluster, seconds):
+    cluster.redis.freeze()
+    time.sleep(seconds)
+    cluster.redis.thaw()
+
+
+def redis_fails(cluster, seconds):
+    for fault in (redis_restarts, redis_is_flushed, redis_freezes):
+        fault(cluster, seconds / 3)
+        time.sleep(0.5)
+
+
+# The faults of each stage, and how often the limit one minute may contain at most.
+STAGES = {
+    "calm": (None, 1),
+    "replicas fail": (replicas_fail, 1),
+    "Redis restarts": (redis_restarts, 2),
+    "Redis is flushed": (redis_is_flushed, 2),
+    "Redis freezes": (redis_freezes, 2),
+}
+QUICK = {"calm": (None, 1), "Redis fails": (redis_fails, 2)}
+SUFFIXES = [f"{kind}-{number}" for kind in ("requests", "tokens", "unlimited") for number in range(len(STAGES))]
+MODELS = [f"text@{suffix}" for suffix in SUFFIXES]
+
+
+def run(app, cluster, options):
+    seconds = 8 if options.quick else 75
+    for number, (name, (fault, times)) in enumerate((QUICK if options.quick else STAGES).items()):
+        stage(app, cluster, options, number, name, fault, times, seconds)
+        cluster.heal()
+
+
+def stage(app, cluster, options, number, name, fault, times, seconds):
+    limits = {"requests": {"requests_per_minute": REQUESTS}, "tokens": {"tokens_per_minute": TOKENS}, "unlimited": None}
+    loads = {}
+    for kind, limit in limits.items():
+        made = create_key(cluster, name=f"{kind} {number}", rate_limits=limit, user_path="/replicas/limits")
+        # A third of the calls each, so that the machine is as busy as in the other parts.
+        plan = plan_of(f"openai/text@{kind}-{number}", 3 * options.pause)
+        loads[kind] = cluster.load(f"{options.seed}{kind}{number}", plan, made["key"])
+    time.sleep(KNOWN)
+    for group in loads.values():
+        for load in group:
+            load.start()
+    begun = time.monotonic()
+    machine_time.sleep(seconds / 3, at_most=2)
+    from_fault = time.monotonic()
+    if fault:
+        fault(cluster, seconds / 3)
+    to_fault = time.monotonic()
+    time.sleep(max(seconds / 3, begun + seconds - time.monotonic()))
+    calls = {kind: stop_load(group) for kind, group in loads.items()}
+    judge_requests(app, cluster, number, name, times, calls["requests"], fault)
+    judge_tokens(app, cluster, number, name, times)
+    amid = [call for call in calls["unlimited"] if call.started <= to_fault and call.ended >= from_fault]
+    judge_unlimited(app, name, calls["unlimited"], amid, fault)
+
+
+def plan_of(model, pause):
+    def plan(chance, request_id):
+        time.sleep(chance.uniform(0.3, 1.7) * pause)
+        call = traffic.Call(request_id, chance.choice(workload.FORMATS), model, chance.random() < 0.5)
+        call.max_tokens = 100
+        return call
+
+    return plan
+
+
+def judge_requests(app, cluster, number, name, times, calls, fault):
+    arrivals = [(line["began_ms"] / 1000, 1) for line in cluster.lines(f"requests-{number}")]
+    most, served = busiest(arrivals), sum(call.served for call in calls)
+    refused = len(calls) - served
+    app.check_at_most(f"{name}: requests in any minute, limit {REQUESTS}, {served} served, {refused} not", most, times * REQUESTS)
+    app.check(f"{name}: the limit can be reached", most < 0.7 * REQUESTS and f"only {most} of {REQUESTS}")
+    if fault is None:
+        app.check(f"{name}: refusals say when to come back", *strange(calls))
+
+
+def judge_tokens(app, cluster, number, name, times):
+    """A bucket admits its content, its refill, and what the calls in flight exceed their estimates by."""
+    lines = cluster.lines(f"tokens-{number}")
+    used = [(line["began_ms"] / 1000, line["prompt_tokens"] - line["cached_tokens"] + line["completion_tokens"]) for line in lines]
+    sizes = [size for _, size in used] or [0]
+    in_flight = overlap(lines)
+    # Estimates are means of earlier calls, so that a call exceeds its own by less than the range of all.
+    error = in_flight * (max(sizes) - min(sizes))
+    over = overrun(used, TOKENS)
+    noise = TOKENS / MINUTE * ON_THE_WAY
+    what = f"{name}: tokens above the limit of {TOKENS} per minute, {len(lines)} calls, {in_flight} at once of {min(sizes)} to {max(sizes)}"
+    # While Redis is away, each replica has its own part of the bucket.
+    app.check_at_most(what, over, error + noise + (times - 1) * TOKENS, " tokens")
+
+
+def overrun(used, limit):
+    """The most tokens in any interval beyond a full bucket and its refill in that time."""
+    total, least, most = 0, float("inf"), float("-inf")
+    for at, tokens in sorted(used):
+        refilled = at * limit / MINUTE
+        least = min(least, total - refilled)
+        total += tokens
+        most = max(most, total - refilled - least)
+    return most - limit if used else -limit
+
+
+def judge_unlimited(app, name, calls, amid, fault):
+    failed = [call for call in calls if not call.served and call.acknowledged]
+    app.check(f"{name}: calls of a key without limits are served", *(f"{call.status} {call.code} {call.error_text}: {call}" for call in failed))
+    if fault in (redis_restarts, redis_freezes, redis_fails):
+        times = [call.ended - call.started for call in amid if call.served]
+        app.check_at_most(f"{name}: slowest of {len(times)} calls meanwhile, p99 {percentile(times, 0.99):.2f} s", max(times, default=99.0), REDIS_TIMEOUT + NOISE, " s")
