@@ -102,8 +102,8 @@ def judge(app, cluster, match, per_replica, amount):
         f"{name}: {len(calls)} calls, {sum(call.served for call in calls)} served, {len(refused)} refused (p50 {percentile(waits, 0.5):.2f} s, "
         f"p99 {percentile(waits, 0.99):.2f} s), of ${amount / 1e9:g} booked ${booked / 1e9:.6f}, billed ${billed / 1e9:.6f}"
     )
-    for note in match.notes:
-        app.note(f"{name}: {note}")
+    for status, output in match.drains:
+        app.check(f"{name}: journal drain: {output}", status and f"it ended with {status}")
     app.check(f"{name}: the ledger does not exceed the budget", booked > amount and f"by ${(booked - amount) / 1e9:.6f}")
     app.check(f"{name}: the upstream's bill does not either", billed > amount and f"by ${(billed - amount) / 1e9:.6f}")
     left = amount - booked
@@ -147,7 +147,7 @@ def unaccounted(calls, rows):
 def statements(app, cluster, options):
     """Counts the statements about leases of calls that are far from the cap."""
     path, models = publish(cluster, "statements", Decimal(1_000_000))
-    seconds = 6 if options.quick else 60
+    seconds = 4 if options.quick else 60
     loads = cluster.load(f"{options.seed}statements", plan_of(path, models, options.pause))
     for load in loads:
         load.start()

@@ -81,10 +81,10 @@ class Cluster:
         for replica in self.replicas:
             rig.eventually(lambda: is_ok(replica), 30, 0.05, f"/ready of port {replica.port} to say ok")
 
-    def load(self, seed, plan, key=rig.MASTER_KEY):
-        """64 workers on each replica."""
+    def load(self, seed, plan, key=rig.MASTER_KEY, workers=WORKERS):
+        """Workers on each replica."""
         headers = rig.bearer(key)
-        return [traffic.Load(replica.port, WORKERS, f"{seed}r{number}", plan, headers) for number, replica in enumerate(self.replicas, 1)]
+        return [traffic.Load(replica.port, workers, f"{seed}r{number}", plan, headers) for number, replica in enumerate(self.replicas, 1)]
 
     def clock_offset(self):
         """Seconds to add to a time of the upstream's bill to get one of this process."""

@@ -8,11 +8,13 @@ import time
 import machine_time
 import traffic
 from measure import percentile
-from replicas.cluster import KNOWN, create_key, stop_load
+from replicas.cluster import KNOWN, WORKERS, create_key, stop_load
 from spend import workload
 from spend.limits import MINUTE, ON_THE_WAY, busiest, overlap, strange
 
 REQUESTS, TOKENS = 240, 12_000
+# Mean pause of a worker in seconds: the keys with limits have all workers, the one without has few.
+PAUSE, FEW, SHORT_PAUSE = 1.5, 8, 0.3
 # Calls of the key without limits must not notice Redis: at most its timeout, and the noise of a busy machine.
 REDIS_TIMEOUT, NOISE = 0.1, 1.0
 
@@ -59,11 +61,12 @@ STAGES = {
 }
 QUICK = {"calm": (None, 1), "Redis fails": (redis_fails, 2)}
 SUFFIXES = [f"{kind}-{number}" for kind in ("requests", "tokens", "unlimited") for number in range(len(STAGES))]
-MODELS = [f"text@{suffix}" for suffix in SUFFIXES]
+# Answers take a moment, so that calls overlap.
+MODELS = [f"slow-20@{suffix}" for suffix in SUFFIXES]
 
 
 def run(app, cluster, options):
-    seconds = 8 if options.quick else 75
+    seconds = 6 if options.quick else 75
     for number, (name, (fault, times)) in enumerate((QUICK if options.quick else STAGES).items()):
         stage(app, cluster, options, number, name, fault, times, seconds)
         cluster.heal()
@@ -74,9 +77,8 @@ def stage(app, cluster, options, number, name, fault, times, seconds):
     loads = {}
     for kind, limit in limits.items():
         made = create_key(cluster, name=f"{kind} {number}", rate_limits=limit, user_path="/replicas/limits")
-        # A third of the calls each, so that the machine is as busy as in the other parts.
-        plan = plan_of(f"openai/text@{kind}-{number}", 3 * options.pause)
-        loads[kind] = cluster.load(f"{options.seed}{kind}{number}", plan, made["key"])
+        plan = plan_of(f"openai/slow-20@{kind}-{number}", PAUSE if limit else SHORT_PAUSE)
+        loads[kind] = cluster.load(f"{options.seed}{kind}{number}", plan, made["key"], WORKERS if limit else FEW)
     time.sleep(KNOWN)
     for group in loads.values():
         for load in group:
@@ -90,7 +92,7 @@ def stage(app, cluster, options, number, name, fault, times, seconds):
     time.sleep(max(seconds / 3, begun + seconds - time.monotonic()))
     calls = {kind: stop_load(group) for kind, group in loads.items()}
     judge_requests(app, cluster, number, name, times, calls["requests"], fault)
-    judge_tokens(app, cluster, number, name, times)
+    judge_tokens(app, cluster, number, name, times, calls["tokens"])
     amid = [call for call in calls["unlimited"] if call.started <= to_fault and call.ended >= from_fault]
     judge_unlimited(app, name, calls["unlimited"], amid, fault)
 
@@ -115,12 +117,12 @@ def judge_requests(app, cluster, number, name, times, calls, fault):
         app.check(f"{name}: refusals say when to come back", *strange(calls))
 
 
-def judge_tokens(app, cluster, number, name, times):
+def judge_tokens(app, cluster, number, name, times, calls):
     """A bucket admits its content, its refill, and what the calls in flight exceed their estimates by."""
     lines = cluster.lines(f"tokens-{number}")
     used = [(line["began_ms"] / 1000, line["prompt_tokens"] - line["cached_tokens"] + line["completion_tokens"]) for line in lines]
     sizes = [size for _, size in used] or [0]
-    in_flight = overlap(lines)
+    in_flight = overlap([{"began_ms": call.started, "ended_ms": call.ended} for call in calls if call.served])
     # Estimates are means of earlier calls, so that a call exceeds its own by less than the range of all.
     error = in_flight * (max(sizes) - min(sizes))
     over = overrun(used, TOKENS)

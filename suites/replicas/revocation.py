@@ -15,7 +15,7 @@ PAUSE = 0.01
 
 
 def run(app, cluster, options):
-    rounds = 2 if options.quick else 10
+    rounds = 1 if options.quick else 10
     cases = {"with notices": Notices, "LISTEN connections closed": ClosedListeners, "LISTEN connections frozen": FrozenListeners}
     for name, kind in cases.items():
         with kind(cluster) as notices:
@@ -98,7 +98,9 @@ class ClosedListeners(Notices):
         self.ending = threading.Event()
         self.thread = threading.Thread(target=self._close, daemon=True)
         self.thread.start()
-        time.sleep(3.0)
+        deadline = time.monotonic() + 5.0
+        while self.fault() and time.monotonic() < deadline:
+            time.sleep(0.1)
         return self
 
     def _close(self):
@@ -122,7 +124,7 @@ class FrozenListeners(Notices):
         self.database.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gatehouse'")
         self.frozen = []
         try:
-            rig.eventually(lambda: len(self.listeners()) >= len(self.cluster.replicas), 10, 0.1, "listeners")
+            rig.eventually(lambda: len(self.listeners()) >= len(self.cluster.replicas), 5, 0.1, "listeners")
         except AssertionError:
             pass
         self.frozen = self.listeners()

@@ -18,7 +18,8 @@ class Round:
         self.strandings = []
         # Intervals in which the database was away, and 503 may be answered.
         self.outages = []
-        self.notes = []
+        # Exit status and last line of each `gatehouse journal drain`.
+        self.drains = []
 
     def pick(self):
         return self.chance.randrange(len(self.cluster.replicas))
@@ -41,9 +42,7 @@ class Round:
         stranding = self.begin(number, "kill -9, journal drain")
         time.sleep(self.chance.uniform(1.0, 2.0))
         status, output = replica.drain_journal(self.cluster.directory / "drain")
-        self.notes.append(f"journal drain: {output.splitlines()[0] if output else ''}")
-        if status:
-            self.notes.append(f"journal drain ended with {status}: {output}")
+        self.drains.append((status, output.splitlines()[-1] if output else ""))
         self.end(stranding)
         replica.start()
 
