@@ -56,6 +56,10 @@ def open_files(gateway):
     return len(os.listdir(f"/proc/{gateway.process.pid}/fd"))
 
 
+def threads(gateway):
+    return len(os.listdir(f"/proc/{gateway.process.pid}/task"))
+
+
 def percentile(values, share):
     """The quantile `share` of the values (0.99: p99); zero without values."""
     ordered = sorted(values)

@@ -2,11 +2,11 @@
 
 import sys
 
-from abuse import bodies, connections, readers, records, soak, upstreams
+from abuse import bodies, connections, readers, records, tenants, upstreams
 from harness import Suite
 
 # One module per group of cases; each has a list `CASES`.
-GROUPS = [connections, readers, upstreams, bodies, records, soak]
+GROUPS = [connections, readers, upstreams, bodies, records, tenants]
 
 
 def main():

@@ -1,0 +1,1 @@
+"""Memory, file handles and threads of the gateway after many mixed calls."""
