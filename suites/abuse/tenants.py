@@ -191,7 +191,8 @@ def head_of_line(app):
 
 def failover(combo, selectors_of_combo, what):
     def measure(app):
-        gateway = start(app, OPENAI_DEAD_API_KEY="sk-dead", OPENAI_DEAD_BASE_URL=f"http://127.0.0.1:{rig.free_port()}/v1", OPENAI_DEAD_MODELS="text")
+        # A retry at the same target would wait before it.
+        gateway = start(app, RETRY_MAX_RETRIES="0", OPENAI_DEAD_API_KEY="sk-dead", OPENAI_DEAD_BASE_URL=f"http://127.0.0.1:{rig.free_port()}/v1", OPENAI_DEAD_MODELS="text")
         answer = gateway.admin("POST", "/combos", json={"name": combo, "selectors": selectors_of_combo})
         assert answer.status_code in (200, 201), answer.text
         Comparison(app, gateway).run(None, model=combo).judge(f"with {what}")
