@@ -1,0 +1,1 @@
+"""Rolling upgrades: two versions side by side behind nginx under load."""
