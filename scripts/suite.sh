@@ -30,6 +30,19 @@ fi
 if [ "$name" = deploy ]; then
     for program in openssl nginx caddy promtool systemd-analyze strip buildah mmdebstrap; do scripts/program.sh "$program"; done
 fi
+if [ "$name" = replicas ]; then
+    scripts/program.sh redis-server
+fi
+if [ "$name" = upgrade ]; then
+    scripts/program.sh nginx
+    case " $* " in
+        *" --quick "* | *" --previous"*) ;;
+        *)
+            GATEHOUSE_PREVIOUS_BIN="${GATEHOUSE_PREVIOUS_BIN:-$(scripts/previous.sh v0.1.0)}"
+            export GATEHOUSE_PREVIOUS_BIN
+            ;;
+    esac
+fi
 own=()
 [ ! -e "suites/$name/requirements.txt" ] || own=("$name")
 python=$(scripts/venv.sh "${own[@]}")

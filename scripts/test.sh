@@ -189,6 +189,9 @@ else
     add_to_summary deploy "NOT RUN: its Python packages are missing (see above)"
     failed=1
 fi
+timed_suite replicas run_in_suites "$python" -m replicas --quick
+suite upgrade run_in_suites "$python" -m upgrade --quick
+timed_suite soak run_in_suites "$python" -m soak --quick
 timed_suite abuse run_in_suites "$python" -m abuse --quick
 timed_suite chaos run_in_suites "$python" -m chaos --quick
 

@@ -82,9 +82,9 @@ def make_gateways(app, upstream, options):
 
 def fill(app, gateway, options):
     """Creates the tables of the previous version, with existing rows. Returns their number."""
-    if options.quick and SCHEMA.exists():
-        app.backend.run(SCHEMA.read_text())
-        app.note(f"on the tables of {SCHEMA.parent.name}")
+    if options.quick:
+        app.check("the tables of the previous version are there", not SCHEMA.exists() and f"{SCHEMA} is missing")
+        app.backend.run(SCHEMA.read_text() if SCHEMA.exists() else "SELECT 1")
     rows = filling.fill(gateway, app.backend, options.rows) if options.rows else 0
     app.note(f"{rows} existing usage rows")
     return rows
