@@ -111,9 +111,10 @@ class Load:
     """Workers that each make the next call once the last one is complete, until stopped or a number of calls is
     reached."""
 
-    def __init__(self, port, workers, seed, plan, headers=None, most=None):
-        """`plan(chance, request_id)` returns the next Call; `most` is the total number of calls."""
-        self.port, self.seed, self.plan, self.most = port, seed, plan, most
+    def __init__(self, port, workers, seed, plan, headers=None, most=None, pause=PAUSE):
+        """`plan(chance, request_id)` returns the next Call; `most` is the total number of calls; `pause` is the time
+        between attempts to connect, in seconds."""
+        self.port, self.seed, self.plan, self.most, self.pause = port, seed, plan, most, pause
         self.headers = headers or rig.bearer(rig.MASTER_KEY)
         self.stopping = threading.Event()
         self.calls = [[] for _ in range(workers)]
@@ -171,7 +172,7 @@ class Load:
             try:
                 connection = connection or http1.Connection(self.port, timeout=30)
             except OSError:
-                time.sleep(PAUSE)
+                time.sleep(self.pause)
                 continue
             call = self.plan(chance, f"c-{self.seed}-{number}-{len(self.calls[number])}")
             self.calls[number].append(call)

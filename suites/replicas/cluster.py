@@ -11,6 +11,8 @@ import traffic
 
 REPLICAS = 4
 WORKERS = 64
+# Seconds between attempts to connect to a replica that is down; many workers would take the machine from the others.
+RECONNECT = 0.2
 # Seconds until every replica knows a change.
 KNOWN = 1.2
 
@@ -84,7 +86,10 @@ class Cluster:
     def load(self, seed, plan, key=rig.MASTER_KEY, workers=WORKERS):
         """Workers on each replica."""
         headers = rig.bearer(key)
-        return [traffic.Load(replica.port, workers, f"{seed}r{number}", plan, headers) for number, replica in enumerate(self.replicas, 1)]
+        return [
+            traffic.Load(replica.port, workers, f"{seed}r{number}", plan, headers, pause=RECONNECT)
+            for number, replica in enumerate(self.replicas, 1)
+        ]
 
     def clock_offset(self):
         """Seconds to add to a time of the upstream's bill to get one of this process."""

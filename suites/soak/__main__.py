@@ -17,10 +17,10 @@ KEPT_THREADS = 4
 
 
 def main():
-    suite = Suite("soak", __doc__, quick="8,000 calls")
-    suite.add_argument("--requests", type=int, help="number of calls (default 1,000,000, quick 8,000)")
+    suite = Suite("soak", __doc__, quick="4,000 calls")
+    suite.add_argument("--requests", type=int, help="number of calls (default 1,000,000, quick 4,000)")
     options = suite.parse()
-    options.requests = options.requests or (8_000 if options.quick else 1_000_000)
+    options.requests = options.requests or (4_000 if options.quick else 1_000_000)
     suite.run("", lambda app: run(app, options.requests))
     return suite.finish()
 
