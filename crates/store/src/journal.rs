@@ -117,11 +117,6 @@ impl Journal {
         })))
     }
 
-    /// The name of this process's directory.
-    pub fn name(&self) -> &str {
-        &self.0.name
-    }
-
     /// Records that a call is about to be sent to a provider. All records of a call must be in one shard.
     pub fn open_call(&self, opening: OpeningRef<'_>, shard: ShardId) -> io::Result<()> {
         self.append(shard, Limit::ForOpenings, |buffer| {
