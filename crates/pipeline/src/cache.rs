@@ -22,7 +22,7 @@ use std::time::Duration;
 use domain::fault::Fault;
 
 use crate::accounting::ticket::Ticket;
-use crate::admission::{Prepared, admit};
+use crate::admission::{Prepared, admit_waiting};
 use crate::call::arrival::Arrival;
 use crate::call::cache_use::{CacheDetails, CacheStatus, CacheUse, MissReason};
 use crate::call::receive::Call;
@@ -179,15 +179,13 @@ pub(crate) async fn follow(
         Ok(Some(answer)) => return (ticket, Ok(Answer::Replayed(Box::new(answer)))),
         Err(fault) => return (ticket, Err(fault)),
     }
-    let admitted = admit(&gateway, arrival.request_id.number(), prepared, &mut ticket);
-    let (Prepared { call, plan, .. }, reservation) = match admitted {
-        Ok(admitted) => admitted,
-        Err(fault) => return (ticket, Err(fault)),
-    };
-    if let Err(fault) = ticket.holds.confirm_tokens(&ticket.context).await {
-        return (ticket, Err(fault));
+    let admitted = admit_waiting(&gateway, arrival.request_id.number(), prepared, &mut ticket).await;
+    match admitted {
+        Ok((Prepared { call, plan, .. }, reservation)) => {
+            dispatch::dispatch(call, plan, reservation, ticket).await
+        }
+        Err(fault) => (ticket, Err(fault)),
     }
-    dispatch::dispatch(call, plan, reservation, ticket).await
 }
 
 impl CacheRequest {

@@ -3,7 +3,6 @@
 
 use std::time::Duration;
 
-use domain::clock::Timestamp;
 use domain::money::Nanos;
 use foldhash::{HashMap, HashSet};
 use store::{

@@ -133,7 +133,7 @@ impl Tables {
 
     /// Books receipts under the leases of their journal.
     pub fn book(&mut self, journal: &str, entries: Vec<Entry>) -> Vec<(LeaseKey, Nanos)> {
-        let mut booked = BTreeMap::new();
+        let mut booked: BTreeMap<LeaseKey, Nanos> = BTreeMap::new();
         for entry in entries {
             let mut covering: BTreeMap<&str, &LeaseKey> = BTreeMap::new();
             for ((key, owner), _) in &self.leases {
