@@ -6,7 +6,7 @@ const CONNECTIONS: &str = "the connections to providers are set up at the start"
 const SEMANTIC_STORE: &str = "the store of the semantic cache is opened at the start";
 
 /// Names of settings, or of sections with a final dot.
-const REASONS: [(&str, &str); 29] = [
+const REASONS: [(&str, &str); 30] = [
     ("server.host", LISTENER),
     ("server.port", LISTENER),
     ("server.base_path", ROUTES),
