@@ -230,6 +230,8 @@ impl BudgetState {
         let leasing = &mut self.leasing;
         leasing.must_resync = true;
         leasing.queue.forget_rounds();
+        // Others may have waited for an answer meanwhile.
+        leasing.polled_at = Duration::ZERO;
         leasing.failing_since.get_or_insert(now);
         leasing.retry = (leasing.retry.max(FIRST_RETRY / 2) * 2).min(LAST_RETRY);
         leasing.retry_at = now + leasing.retry;
@@ -531,7 +533,10 @@ impl BudgetState {
         for taken in taken {
             let Some(ask) = asks.iter().find(|ask| ask.key == taken.key) else { continue };
             let ahead = if ask.want > ask.need { ask.want } else { Nanos::ZERO };
-            self.edit_lease(&taken.key, |lease| lease.add(taken.got, taken.rest, ahead, now));
+            // The amount may have been changed since it was asked for.
+            let amount = self.leased_window(&taken.key).map_or(ask.amount, |(amount, ..)| amount);
+            let rest = Nanos(taken.rest.0 + amount.0 - ask.amount.0);
+            self.edit_lease(&taken.key, |lease| lease.add(taken.got, rest, ahead, now));
         }
         for path in paths {
             let of_path: Vec<LeaseTaken> =
