@@ -167,7 +167,8 @@ impl Lease {
         if self.is_answer_due {
             return Some(free);
         }
-        let want = if self.is_recalled(now) { Nanos::ZERO } else { self.want() };
+        let is_scarce = self.is_recalled(now) || self.is_overcommitted;
+        let want = if is_scarce { Nanos::ZERO } else { self.want() };
         // Twice the want, so that a lease is not taken and given back in turns.
         let excess = if want == Nanos::ZERO { free } else { Nanos((free.0 - 2 * want.0).max(0)) };
         let is_due = self.returning > Nanos::ZERO || excess > Nanos::ZERO && now >= self.gift_at;

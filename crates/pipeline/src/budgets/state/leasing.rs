@@ -203,9 +203,15 @@ impl BudgetState {
         (leasing.failing_since, leasing.retry, leasing.retry_at) = (None, FIRST_RETRY, Duration::ZERO);
         match (request, answer) {
             (LeaseRequest::Resync, LeaseAnswer::Own(own)) => self.resync(&own),
-            (LeaseRequest::Ensure(_), LeaseAnswer::Own(own)) => own.iter().for_each(|own| {
-                self.register(own);
-            }),
+            (LeaseRequest::Ensure(needs), LeaseAnswer::Own(own)) => {
+                own.iter().for_each(|own| {
+                    self.register(own);
+                });
+                // What was leased without condition may be beyond the amount: it is not used again before that is known.
+                for need in needs.iter().filter(|need| need.used > Nanos::ZERO) {
+                    self.edit_lease(&need.key, |lease| lease.is_overcommitted = true);
+                }
+            }
             (LeaseRequest::Poll, LeaseAnswer::Own(own)) => {
                 for own in own {
                     self.leasing.recalled_at = Some(now);
@@ -223,6 +229,13 @@ impl BudgetState {
             _ => self.leasing.must_resync = true,
         }
         self.wake_waiting();
+    }
+
+    /// Needs with what is used now. Nothing of this process may be booked until the answer to them is applied: what was
+    /// booked since would be leased again.
+    pub fn refresh_needs(&self, needs: &[LeaseNeed]) -> Vec<LeaseNeed> {
+        let used = |need: &LeaseNeed| self.leased_by(&need.key).map_or(Nanos::ZERO, Window::used);
+        needs.iter().map(|need| LeaseNeed { used: used(need), ..need.clone() }).collect()
     }
 
     /// Records that a request failed. Whether it was applied is not known: the leases are read again first.
