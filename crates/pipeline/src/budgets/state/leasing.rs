@@ -136,7 +136,7 @@ impl BudgetState {
     /// The next request to the database, if one is due. What is given back is taken out of the leases here.
     pub fn next_lease_request(&mut self, now: Duration) -> Option<LeaseRequest> {
         self.tick_leases(now);
-        self.wake_waiting();
+        self.wake_waiting(now);
         if now < self.leasing.retry_at {
             return None;
         }
@@ -228,7 +228,7 @@ impl BudgetState {
             }
             _ => self.leasing.must_resync = true,
         }
-        self.wake_waiting();
+        self.wake_waiting(now);
     }
 
     /// Needs with what is used now. Nothing of this process may be booked until the answer to them is applied: what was
@@ -402,7 +402,7 @@ impl BudgetState {
     }
 
     /// Wakes waiting calls that fit into what is free.
-    fn wake_waiting(&mut self) {
+    fn wake_waiting(&mut self, now: Duration) {
         if self.leasing.queue.is_empty() {
             return;
         }
@@ -417,7 +417,10 @@ impl BudgetState {
             });
             let woken = path.wake(Nanos(free.min().unwrap_or(i64::MAX)));
             if woken > Nanos::ZERO {
-                path.keys.iter().for_each(|key| *promised.entry(key.clone()).or_default() += woken.0);
+                for key in &path.keys {
+                    *promised.entry(key.clone()).or_default() += woken.0;
+                    self.edit_lease(key, |lease| lease.promise(woken, now));
+                }
             }
         }
         queue.sweep();
