@@ -18,6 +18,8 @@ const IDLE: Duration = Duration::from_secs(60);
 const SCARCE: Duration = Duration::from_secs(2);
 /// Pause between two refills.
 const REFILL_PAUSE: Duration = Duration::from_millis(250);
+/// Time that a woken call has to hold what it waited for.
+const PROMISE: Duration = Duration::from_millis(20);
 /// Pause between two gifts of a recalled lease.
 const GIFT_PAUSE: Duration = Duration::from_millis(20);
 
@@ -44,6 +46,9 @@ pub struct Lease {
     scarce_until: Duration,
     refill_at: Duration,
     gift_at: Duration,
+    /// Meant for waiting calls that were woken, until they have had time to hold it.
+    promised: Nanos,
+    promised_until: Duration,
     /// Whether the protocol was told that little is free.
     is_low_reported: bool,
 }
@@ -77,6 +82,8 @@ impl Lease {
             scarce_until: Duration::ZERO,
             refill_at: Duration::ZERO,
             gift_at: Duration::ZERO,
+            promised: Nanos::ZERO,
+            promised_until: Duration::ZERO,
             is_low_reported: false,
         }
     }
@@ -158,16 +165,24 @@ impl Lease {
         }
     }
 
+    /// Keeps a part of what is free for calls that were just woken.
+    pub fn promise(&mut self, part: Nanos, now: Duration) {
+        let earlier = if now < self.promised_until { self.promised } else { Nanos::ZERO };
+        (self.promised, self.promised_until) = (earlier + part, now + PROMISE);
+    }
+
     /// The part of what is free that is to be given back now; `None` if nothing has to be told to the database.
     pub fn gift(&self, free: Nanos, now: Duration) -> Option<Nanos> {
-        let free = Nanos(free.0.max(0));
+        let promised = if now < self.promised_until { self.promised.0 } else { 0 };
+        let free = Nanos((free.0 - promised).max(0));
         if !self.is_registered {
             return None;
         }
         if self.is_answer_due {
             return Some(free);
         }
-        let want = if self.is_recalled(now) { Nanos::ZERO } else { self.want() };
+        let is_scarce = self.is_recalled(now) || self.is_overcommitted;
+        let want = if is_scarce { Nanos::ZERO } else { self.want() };
         // Twice the want, so that a lease is not taken and given back in turns.
         let excess = if want == Nanos::ZERO { free } else { Nanos((free.0 - 2 * want.0).max(0)) };
         let is_due = self.returning > Nanos::ZERO || excess > Nanos::ZERO && now >= self.gift_at;

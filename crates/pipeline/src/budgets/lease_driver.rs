@@ -171,7 +171,8 @@ async fn send(
         }
         LeaseRequest::Ensure(needs) => {
             let _still = store.ledger().hold_still().await;
-            let own = leases.ensure(journal, needs).await?;
+            let needs = budgets.state.lock().refresh_needs(needs);
+            let own = leases.ensure(journal, &needs).await?;
             apply(LeaseAnswer::Own(own));
             // What was booked before the lease existed is part of the base.
             budgets.base_wanted.notify_one();

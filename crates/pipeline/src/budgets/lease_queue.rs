@@ -10,6 +10,8 @@ use tokio::sync::oneshot;
 /// Pause after a take that found no room; doubled with every further one.
 const FIRST_RETRY: Duration = Duration::from_millis(20);
 const LAST_RETRY: Duration = Duration::from_millis(80);
+/// The shortest time in which small parts that become free on several replicas reach the database.
+const GATHERING: Duration = Duration::from_millis(60);
 /// Time after which the lease of a replica that does not answer counts as stranded.
 const SILENCE: Duration = Duration::from_millis(300);
 
@@ -52,6 +54,12 @@ struct Round {
     wanted: Vec<(LeaseKey, i64)>,
     /// The last call that waited when it was sent.
     last: u64,
+}
+
+impl Round {
+    fn is_over(&self, is_answered: bool, now: Duration) -> bool {
+        now.saturating_sub(self.started) >= if is_answered { GATHERING } else { SILENCE }
+    }
 }
 
 impl LeaseQueue {
@@ -168,7 +176,7 @@ impl PathQueue {
             // No other replica has anything left.
             None if is_answered => self.refuse(last, room),
             None => self.round = Some(Round { started: now, wanted: wanted(), last }),
-            Some(round) if is_answered || now.saturating_sub(round.started) >= SILENCE => {
+            Some(round) if round.is_over(is_answered, now) => {
                 let answered = round.last;
                 self.refuse(answered, room);
                 // Calls that came later wait for answers of their own.

@@ -326,11 +326,13 @@ impl BudgetState {
         }
     }
 
-    /// Of all budgets without room, the one whose window ends last: until then no attempt succeeds.
+    /// Of all budgets without room, the one whose window ends last: until then no attempt succeeds. A budget whose lease
+    /// alone is too small, and that has room for all replicas, comes after the others.
     fn exceeded(&mut self, scope: &BudgetScope, worst: Nanos, check: Check) -> Option<Box<Exceeded>> {
         let index = self.index.clone()?;
         let mut found: Option<Box<Exceeded>> = None;
         let (mut min, mut clamps, mut blocks) = (Nanos(i64::MAX), true, false);
+        let mut is_found_short = false;
         for place in self.covering(scope) {
             let Some(window) = self.windows[place].at(scope.at) else { continue };
             let rule = index.rule(place);
@@ -343,9 +345,11 @@ impl BudgetState {
             if worst <= left {
                 continue;
             }
-            clamps &= rule.policy.on_tight == OnTight::Clamp;
-            blocks |= rule.policy.on_exhausted == OnExhausted::Block;
-            if found.as_ref().is_none_or(|known| known.end < end) {
+            let is_short = check == Check::Amount || window.shared_left().is_none_or(|left| left < worst);
+            clamps &= !is_short || rule.policy.on_tight == OnTight::Clamp;
+            blocks |= is_short && rule.policy.on_exhausted == OnExhausted::Block;
+            if found.as_ref().is_none_or(|known| (is_found_short, known.end) < (is_short, end)) {
+                is_found_short = is_short;
                 let downgrade_to = rule.policy.downgrade_to.clone();
                 let (rule, room) = (rule.clone(), Nanos::ZERO);
                 let exceeded = Exceeded { rule, spent, reserved, worst, end, room, clamps, downgrade_to };

@@ -65,14 +65,17 @@ impl Window {
         if is_usable { self.free() } else { Nanos::ZERO }
     }
 
+    /// What is left for all replicas, as far as this one knows; `None` if the budget is not shared or it was not asked for.
+    pub fn shared_left(&self) -> Option<Nanos> {
+        let rest = self.lease.as_ref()?.rest?;
+        Some(Nanos(rest.0.saturating_add(self.free().0.max(0)).max(0)))
+    }
+
     /// The shared amounts that are spent, and that are held or leased by any replica, as far as this one knows.
     pub fn shared_use(&self, amount: Nanos) -> (Nanos, Nanos) {
         let spent = self.spent();
-        let Some(rest) = self.lease.as_ref().and_then(|lease| lease.rest) else {
-            return (spent, self.reserved);
-        };
-        let left = rest.0.saturating_add(self.free().0.max(0)).max(0);
-        let reserved = amount.0.saturating_sub(left).saturating_sub(spent.0);
+        let Some(left) = self.shared_left() else { return (spent, self.reserved) };
+        let reserved = amount.0.saturating_sub(left.0).saturating_sub(spent.0);
         (spent, Nanos(reserved.max(self.reserved.0)))
     }
 

@@ -136,7 +136,7 @@ impl BudgetState {
     /// The next request to the database, if one is due. What is given back is taken out of the leases here.
     pub fn next_lease_request(&mut self, now: Duration) -> Option<LeaseRequest> {
         self.tick_leases(now);
-        self.wake_waiting();
+        self.wake_waiting(now);
         if now < self.leasing.retry_at {
             return None;
         }
@@ -203,9 +203,15 @@ impl BudgetState {
         (leasing.failing_since, leasing.retry, leasing.retry_at) = (None, FIRST_RETRY, Duration::ZERO);
         match (request, answer) {
             (LeaseRequest::Resync, LeaseAnswer::Own(own)) => self.resync(&own),
-            (LeaseRequest::Ensure(_), LeaseAnswer::Own(own)) => own.iter().for_each(|own| {
-                self.register(own);
-            }),
+            (LeaseRequest::Ensure(needs), LeaseAnswer::Own(own)) => {
+                own.iter().for_each(|own| {
+                    self.register(own);
+                });
+                // What was leased without condition may be beyond the amount: it is not used again before that is known.
+                for need in needs.iter().filter(|need| need.used > Nanos::ZERO) {
+                    self.edit_lease(&need.key, |lease| lease.is_overcommitted = true);
+                }
+            }
             (LeaseRequest::Poll, LeaseAnswer::Own(own)) => {
                 for own in own {
                     self.leasing.recalled_at = Some(now);
@@ -222,7 +228,14 @@ impl BudgetState {
             }
             _ => self.leasing.must_resync = true,
         }
-        self.wake_waiting();
+        self.wake_waiting(now);
+    }
+
+    /// Needs with what is used now. Nothing of this process may be booked until the answer to them is applied: what was
+    /// booked since would be leased again.
+    pub fn refresh_needs(&self, needs: &[LeaseNeed]) -> Vec<LeaseNeed> {
+        let used = |need: &LeaseNeed| self.leased_by(&need.key).map_or(Nanos::ZERO, Window::used);
+        needs.iter().map(|need| LeaseNeed { used: used(need), ..need.clone() }).collect()
     }
 
     /// Records that a request failed. Whether it was applied is not known: the leases are read again first.
@@ -230,6 +243,8 @@ impl BudgetState {
         let leasing = &mut self.leasing;
         leasing.must_resync = true;
         leasing.queue.forget_rounds();
+        // Others may have waited for an answer meanwhile.
+        leasing.polled_at = Duration::ZERO;
         leasing.failing_since.get_or_insert(now);
         leasing.retry = (leasing.retry.max(FIRST_RETRY / 2) * 2).min(LAST_RETRY);
         leasing.retry_at = now + leasing.retry;
@@ -387,7 +402,7 @@ impl BudgetState {
     }
 
     /// Wakes waiting calls that fit into what is free.
-    fn wake_waiting(&mut self) {
+    fn wake_waiting(&mut self, now: Duration) {
         if self.leasing.queue.is_empty() {
             return;
         }
@@ -402,7 +417,10 @@ impl BudgetState {
             });
             let woken = path.wake(Nanos(free.min().unwrap_or(i64::MAX)));
             if woken > Nanos::ZERO {
-                path.keys.iter().for_each(|key| *promised.entry(key.clone()).or_default() += woken.0);
+                for key in &path.keys {
+                    *promised.entry(key.clone()).or_default() += woken.0;
+                    self.edit_lease(key, |lease| lease.promise(woken, now));
+                }
             }
         }
         queue.sweep();
@@ -531,7 +549,10 @@ impl BudgetState {
         for taken in taken {
             let Some(ask) = asks.iter().find(|ask| ask.key == taken.key) else { continue };
             let ahead = if ask.want > ask.need { ask.want } else { Nanos::ZERO };
-            self.edit_lease(&taken.key, |lease| lease.add(taken.got, taken.rest, ahead, now));
+            // The amount may have been changed since it was asked for.
+            let amount = self.leased_window(&taken.key).map_or(ask.amount, |(amount, ..)| amount);
+            let rest = Nanos(taken.rest.0 + amount.0 - ask.amount.0);
+            self.edit_lease(&taken.key, |lease| lease.add(taken.got, rest, ahead, now));
         }
         for path in paths {
             let of_path: Vec<LeaseTaken> =

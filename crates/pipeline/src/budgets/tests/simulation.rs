@@ -406,8 +406,10 @@ impl World {
         let answer = (!self.is_down).then(|| match &request {
             LeaseRequest::Resync => LeaseAnswer::Own(self.tables.own(&journal)),
             LeaseRequest::Ensure(needs) => {
+                // Nothing is booked between this and the answer in a real process; here the leases are read again then.
+                let needs = self.replicas[replica].state.refresh_needs(needs);
                 self.are_bases_due = true;
-                LeaseAnswer::Own(self.tables.ensure(&journal, needs))
+                LeaseAnswer::Own(self.tables.ensure(&journal, &needs))
             }
             LeaseRequest::Give(gifts) => {
                 self.tables.give(&journal, gifts);
