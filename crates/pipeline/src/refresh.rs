@@ -2,10 +2,10 @@
 
 mod configured;
 mod discovery;
-mod follow;
 mod identities;
 mod proposal;
 mod reconfigure;
+mod remote_changes;
 mod routes;
 mod sections;
 mod tenant_documents;

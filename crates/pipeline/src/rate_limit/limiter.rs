@@ -91,7 +91,7 @@ impl Limiter {
         let account = self.account_of(key, self.find_or_create(&key.id));
         let (segment, is_shared) = shared.segment(now);
         if is_shared {
-            let (decision, asking) = shared.decide_request(key, &account.counts, segment, now);
+            let (decision, pending) = shared.decide_request(key, &account.counts, segment, now);
             let verdict = match decision {
                 Decision::Made(verdict) => Some(verdict),
                 Decision::Asked(receiver) => shared.verdict(receiver).await,
@@ -103,7 +103,7 @@ impl Limiter {
                     counts.begin_segment(segment);
                     counts.record_request(&key.rate_limits, now)
                 };
-                drop(asking);
+                drop(pending);
                 let request = RequestShare { at, granted: Some(granted) };
                 return Ok(Permit::new(account, Some(request), clock.clone()));
             }

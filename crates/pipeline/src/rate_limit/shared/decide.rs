@@ -36,13 +36,14 @@ pub struct GrantedTokens {
     pub segment: u64,
 }
 
-/// A free place cannot be told from one that a call is about to take, so that places are not reported meanwhile.
-pub struct Asking(Arc<Mutex<Counts>>);
+/// A request that Redis has not decided yet. Places are not reported meanwhile: a free one cannot be told from one that
+/// the request is about to take.
+pub struct PendingRequest(Arc<Mutex<Counts>>);
 
-impl Drop for Asking {
+impl Drop for PendingRequest {
     fn drop(&mut self) {
         if let Some(state) = &mut self.0.lock().shared {
-            state.asking = state.asking.saturating_sub(1);
+            state.pending = state.pending.saturating_sub(1);
         }
     }
 }
@@ -55,7 +56,7 @@ impl SharedLimits {
         counts: &Arc<Mutex<Counts>>,
         segment: u64,
         now: Duration,
-    ) -> (Decision<GrantedRequest>, Option<Asking>) {
+    ) -> (Decision<GrantedRequest>, Option<PendingRequest>) {
         let limits = &key.rate_limits;
         let has_place = limits.max_parallel_requests.is_some();
         let granted = |slots| GrantedRequest { slots, has_place, segment };
@@ -92,11 +93,11 @@ impl SharedLimits {
             }
             return (Decision::Made(Ok(granted(slots))), None);
         }
-        state.asking += 1;
-        let asking = Asking(counts.clone());
+        state.pending += 1;
+        let pending = PendingRequest(counts.clone());
         let (sender, receiver) = oneshot::channel();
         self.queue.push(Operation::new(&key.id, limits, Action::Request(demand(1, Some(sender)))));
-        (Decision::Asked(receiver), Some(asking))
+        (Decision::Asked(receiver), Some(pending))
     }
 
     /// Decides about the tokens of a call.

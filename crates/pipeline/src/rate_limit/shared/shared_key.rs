@@ -29,7 +29,7 @@ pub struct SharedKey {
     /// The free places that may be kept.
     pub spare_places: u64,
     /// Calls that have asked for a place and are not counted yet.
-    pub asking: u64,
+    pub pending: u64,
     pub is_refilling: bool,
     /// Whether the key has a limit on parallel requests.
     pub has_places: bool,
@@ -111,8 +111,8 @@ impl SharedKey {
 
     /// Forgets everything but the calls that ask.
     pub fn begin_segment(&mut self, segment: u64) {
-        let (is_listed, asking) = (self.is_listed, self.asking);
-        *self = Self { is_listed, asking, ..Self::in_segment(segment) };
+        let (is_listed, pending) = (self.is_listed, self.pending);
+        *self = Self { is_listed, pending, ..Self::in_segment(segment) };
     }
 
     /// The units to lease besides what a call needs: about those of a second, if there are many calls.

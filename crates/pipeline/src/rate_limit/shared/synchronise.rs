@@ -121,7 +121,7 @@ impl SharedLimits {
                 }
                 let places = under_way + state.free_places;
                 if state.has_places
-                    && state.asking == 0
+                    && state.pending == 0
                     && now.saturating_sub(state.confirmed) >= CONFIRMATION
                 {
                     state.confirmed = now;

@@ -1,4 +1,4 @@
-//! Follows the changes of other processes: at a notice, and by polling in case that notices are lost.
+//! Changes of other processes: applied at a notice, and found by polling in case that notices are lost.
 
 use std::sync::Arc;
 use std::time::Duration;
