@@ -54,7 +54,10 @@ async fn replicas_are_listed_with_their_state() {
             return;
         }
         assert!(own["last_heartbeat_at"].is_string(), "{own}");
-        assert_eq!((listed["live"].as_u64(), rest.len(), app.gateway.limiter.live_replicas().get()), (Some(2), 1, 2));
+        assert_eq!(
+            (listed["live"].as_u64(), rest.len(), app.gateway.limiter.live_replicas().get()),
+            (Some(2), 1, 2)
+        );
         assert_eq!((&rest[0]["id"], &rest[0]["pid"]), (&json!(other.gateway.journal.name()), &json!(8)));
         assert_eq!((&rest[0]["this_process"], &rest[0]["state"]), (&json!(false), &json!("live")));
 
