@@ -27,6 +27,9 @@ use queue::Queue;
 pub use decide::{Decision, GrantedRequest, GrantedTokens};
 pub use shared_key::SharedKey;
 
+/// The id of a key and its counts.
+type ListedKey = (Arc<str>, Arc<Mutex<Counts>>);
+
 /// The part of Redis in the rate limits of this process.
 pub struct SharedLimits {
     redis: Redis,
@@ -38,7 +41,7 @@ pub struct SharedLimits {
     queue: Queue,
     sharing: RwLock<Sharing>,
     /// Keys with leases or places, which are given back when they are not used.
-    listed: Mutex<Vec<(Arc<str>, Arc<Mutex<Counts>>)>>,
+    listed: Mutex<Vec<ListedKey>>,
     pub decisions: DecisionCounts,
 }
 

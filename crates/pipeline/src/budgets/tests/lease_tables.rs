@@ -136,7 +136,7 @@ impl Tables {
         let mut booked: BTreeMap<LeaseKey, Nanos> = BTreeMap::new();
         for entry in entries {
             let mut covering: BTreeMap<&str, &LeaseKey> = BTreeMap::new();
-            for ((key, owner), _) in &self.leases {
+            for (key, owner) in self.leases.keys() {
                 let window = &self.windows[key];
                 let is_open = key.opened <= entry.at && entry.at < window.until;
                 if owner == journal && is_open && covers(&window.scope, &entry.path) {
