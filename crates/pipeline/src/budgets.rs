@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use domain::capability::{Capabilities, Capability};
-use domain::clock::Timestamp;
+use domain::clock::{Clock, Timestamp};
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
 use domain::principal::Principal;
@@ -124,8 +124,23 @@ impl Hold {
     }
 
     /// Holds more for another attempt at the call; false if a budget has no room for it.
-    pub fn extend(&mut self, more: Nanos) -> bool {
-        self.budgets.state.lock().extend(self.number, more)
+    pub fn extend(&mut self, more: Nanos, check: Check) -> bool {
+        let (is_extended, is_lease_due) = {
+            let mut state = self.budgets.state.lock();
+            (state.extend(self.number, more, check), state.take_lease_due())
+        };
+        if is_lease_due {
+            self.budgets.lease_wake.notify_one();
+        }
+        is_extended
+    }
+
+    /// The room that an extension by this amount needs; `None` if replicas do not share the budgets, so that waiting is
+    /// of no use.
+    pub fn missing_room(&self, more: Nanos) -> Option<MissingRoom> {
+        let budgets = self.budgets.clone();
+        let scope = budgets.state.lock().scope_of(self.number).filter(|_| budgets.is_leased())?;
+        Some(MissingRoom { budgets, scope, need: more })
     }
 
     /// Replaces the hold by the actual cost, which is zero if the call has no price. `receipt` is the id it is booked
@@ -158,6 +173,20 @@ impl Drop for Hold {
                 self.budgets.lease_wake.notify_one();
             }
         }
+    }
+}
+
+/// Room in shared budgets that a call under way can wait for, without its hold being locked meanwhile.
+pub struct MissingRoom {
+    budgets: Arc<Budgets>,
+    scope: BudgetScope,
+    need: Nanos,
+}
+
+impl MissingRoom {
+    /// Waits for the room, at most until the deadline (monotonic).
+    pub async fn wait(&self, clock: &dyn Clock, deadline: Duration) -> LeaseOutcome {
+        self.budgets.wait_for_room(clock, &self.scope, self.need, deadline).await
     }
 }
 

@@ -55,8 +55,14 @@ impl Dependencies {
 
     /// The state of the gateway: ok, degraded, draining, or down if no provider is available and one is required.
     pub fn status(&self, app: &App) -> &'static str {
-        let all =
-            [self.storage, self.journal, self.configuration, self.providers, self.budget_leases, self.shared_store];
+        let all = [
+            self.storage,
+            self.journal,
+            self.configuration,
+            self.providers,
+            self.budget_leases,
+            self.shared_store,
+        ];
         match app.is_draining() {
             true => DRAINING,
             false if app.config.ready_needs_provider && self.providers == DOWN => DOWN,

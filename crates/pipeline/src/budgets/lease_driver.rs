@@ -112,8 +112,8 @@ impl Budgets {
         self.replicas.store(replicas.max(1), Ordering::Relaxed);
     }
 
-    /// Has recalls looked for at once: another replica has notified `gatehouse_leases`. From then on they are looked
-    /// for by themselves less often, until `lease_notifications_lost`.
+    /// Has recalls looked for at once: a replica has announced that it found no room. From then on they are looked for
+    /// by themselves less often, until `lease_notifications_lost`.
     pub fn lease_notified(&self) {
         self.state.lock().lease_notified(true);
         self.lease_wake.notify_one();

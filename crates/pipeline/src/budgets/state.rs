@@ -181,17 +181,22 @@ impl BudgetState {
         scope
     }
 
-    pub fn extend(&mut self, number: u64, more: Nanos) -> bool {
-        let Some(call) = self.under_way.get(&number) else { return true };
-        let scope = call.scope.clone();
-        if self.exceeded(&scope, more, Check::Lease).is_some() {
+    pub fn extend(&mut self, number: u64, more: Nanos, check: Check) -> bool {
+        let Some(scope) = self.scope_of(number) else { return true };
+        if self.exceeded(&scope, more, check).is_some() {
             return false;
         }
         self.reserve(&scope, more);
+        self.note_hold(&scope, more);
         if let Some(call) = self.under_way.get_mut(&number) {
             call.held += more;
         }
         true
+    }
+
+    /// The scope of a call under way.
+    pub fn scope_of(&self, number: u64) -> Option<BudgetScope> {
+        self.under_way.get(&number).map(|call| call.scope.clone())
     }
 
     pub fn release(&mut self, number: u64) {
@@ -393,6 +398,7 @@ impl BudgetState {
     /// Installs new rules, and counts held and unbooked amounts again by the scope of each call.
     pub fn install(&mut self, index: Option<Arc<Index>>, now: Timestamp) {
         let before = self.index.take();
+        let was_leased = before.as_ref().is_some_and(|before| before.is_leased());
         let mut lowered = Vec::new();
         let known = std::mem::take(&mut self.windows);
         let known = known.into_iter().enumerate();
@@ -430,7 +436,7 @@ impl BudgetState {
         self.derive_for_known_calls(now);
         self.count_anew();
         self.recall_lowered(&lowered);
-        self.schedule_resync();
+        self.schedule_resync(was_leased);
         self.is_lease_due = true;
     }
 

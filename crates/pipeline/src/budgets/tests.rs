@@ -558,7 +558,7 @@ impl World {
             }
             Operation::Extend { which, more } => {
                 if let Some(number) = self.nth(which)
-                    && self.state.extend(number, Nanos(more))
+                    && self.state.extend(number, Nanos(more), Check::Lease)
                 {
                     self.reference.held.get_mut(&number).unwrap().1 += more;
                 }

@@ -18,6 +18,7 @@ use domain::money::Nanos;
 use serde_json::json;
 
 use crate::StoreError;
+use crate::change_notices::{self, ChangedData};
 use crate::database::{Database, Row, sql};
 use attribution::LeaseScopes;
 
@@ -120,11 +121,15 @@ impl BudgetLeases {
         share: i64,
     ) -> Result<Vec<LeaseTaken>, StoreError> {
         // `head` locks the windows in one order; what it returns is current. The leases of others are read as of the
-        // start of the statement: one that is seen as answered has given back before the lock.
+        // start of the statement: one that is seen as answered has given back before the lock. `durable` is SET LOCAL
+        // for the transaction that the statement is: a grant that is used must survive a crash of the database, whatever
+        // the server's default is.
         const TAKE: &str = "WITH ask AS (SELECT * FROM json_to_recordset(CAST($1 AS json)) \
                AS a(path BIGINT, budget TEXT, opened BIGINT, amount BIGINT, need BIGINT, want BIGINT, since BIGINT)), \
-             head AS MATERIALIZED (SELECT w.budget, w.opened, w.base, w.leased, w.wanted FROM budget_windows w \
-               JOIN ask USING (budget, opened) ORDER BY w.budget, w.opened FOR UPDATE OF w), \
+             durable AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true) AS setting), \
+             head AS MATERIALIZED (SELECT w.budget, w.opened, w.base, w.leased, w.wanted FROM durable CROSS JOIN \
+               (budget_windows w JOIN ask USING (budget, opened)) \
+               ORDER BY w.budget, w.opened FOR UPDATE OF w), \
              room AS (SELECT a.path, h.budget, h.opened, h.leased, h.wanted, a.need, a.want, a.since, \
                  a.amount - COALESCE(h.base, 4611686018427387904) - h.leased AS rest \
                FROM head h JOIN ask a USING (budget, opened)), \
@@ -186,7 +191,7 @@ impl BudgetLeases {
 
     /// Tells listening replicas that a take found no room.
     pub async fn notify_wanted(&self) -> Result<(), StoreError> {
-        self.database.fetch("SELECT CAST(pg_notify('gatehouse_leases', '') AS TEXT)", &[]).await.map(drop)
+        change_notices::announce_committed(&self.database, ChangedData::BudgetLeases).await
     }
 
     /// The leases of a journal on windows that have not ended.

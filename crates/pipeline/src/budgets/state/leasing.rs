@@ -279,9 +279,9 @@ impl BudgetState {
         }
     }
 
-    /// Has the leases read again: windows may have been dropped with their rules.
-    pub(super) fn schedule_resync(&mut self) {
-        self.leasing.must_resync |= self.index.as_ref().is_some_and(|index| index.is_leased());
+    /// Has the leases read again: windows may have been dropped with their rules, the last ones, too.
+    pub(super) fn schedule_resync(&mut self, was_leased: bool) {
+        self.leasing.must_resync |= was_leased || self.index.as_ref().is_some_and(|index| index.is_leased());
     }
 
     /// The bases that differ from the sums of the ledger, less what is booked under leases. Both are from one state of the
