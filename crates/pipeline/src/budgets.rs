@@ -217,7 +217,7 @@ pub fn budgeted(
 }
 
 /// Holds an amount against every budget on the path, or against none. `kept` tells whether the receipt of the call will
-/// be booked in the ledger.
+/// be booked in the ledger. An earlier hold of the call is replaced; it stays if the amount does not fit.
 pub fn hold(
     budgets: &Arc<Budgets>,
     scope: &BudgetScope,
@@ -225,13 +225,18 @@ pub fn hold(
     now: Timestamp,
     kept: bool,
     check: Check,
+    earlier: &mut Option<Hold>,
 ) -> Result<Hold, Box<Exceeded>> {
     // The windows are turned and the amount is held under one lock, so that the check and the hold see the same
     // windows. The synchroniser is woken after the lock is released.
     let (taken, turned, is_lease_due) = {
         let mut state = budgets.state.lock();
         state.turn_covering(scope, now);
-        (state.hold(scope.clone(), worst, check), state.take_turned(), state.take_lease_due())
+        let taken = match earlier {
+            Some(earlier) => state.replace(earlier.number, scope.clone(), worst, check),
+            None => state.hold(scope.clone(), worst, check),
+        };
+        (taken, state.take_turned(), state.take_lease_due())
     };
     // The spending of a new window of a shared budget is read when it is leased.
     if turned && !budgets.is_leased() {
@@ -241,6 +246,9 @@ pub fn hold(
         budgets.lease_wake.notify_one();
     }
     let number = taken?;
+    if let Some(mut replaced) = earlier.take() {
+        replaced.open = false;
+    }
     Ok(Hold { budgets: budgets.clone(), number, kept, open: true })
 }
 

@@ -60,15 +60,17 @@ pub async fn hold_waiting(
     let deadline = clock.tick() + wait;
     let mut is_final = !budgets.is_leased();
     loop {
-        match super::hold(budgets, scope, worst, clock.now(), kept, Check::Lease) {
+        match super::hold(budgets, scope, worst, clock.now(), kept, Check::Lease, &mut None) {
             Ok(hold) => return Ok(hold),
             Err(exceeded) if is_final => return Err(NotHeld::Exceeded(exceeded)),
             Err(_) => {}
         }
         // Boxed, because most calls do not wait.
-        let waiting = budgets.wait_for_room(clock, scope, worst.unwrap_or_default(), deadline);
-        match Box::pin(waiting).await {
+        let need = worst.unwrap_or_default();
+        match Box::pin(budgets.wait_for_room(clock, scope, need, deadline)).await {
             LeaseOutcome::Room => {}
+            // More became free in this process meanwhile.
+            LeaseOutcome::Refused { room } if room >= need => {}
             // Held once more, for the figures as they are now.
             LeaseOutcome::Refused { .. } => is_final = true,
             LeaseOutcome::Unknown => return Err(NotHeld::Unknown),

@@ -145,6 +145,24 @@ impl BudgetState {
         Ok(self.next)
     }
 
+    /// Holds an amount in place of an earlier hold of the call, which stays if the amount does not fit.
+    pub fn replace(
+        &mut self,
+        earlier: u64,
+        scope: BudgetScope,
+        worst: Option<Nanos>,
+        check: Check,
+    ) -> Result<u64, Box<Exceeded>> {
+        let Some(call) = self.under_way.remove(&earlier) else { return self.hold(scope, worst, check) };
+        self.reserve(&call.scope, Nanos(-call.held.0));
+        let taken = self.hold(scope, worst, check);
+        if taken.is_err() {
+            self.reserve(&call.scope, call.held);
+            self.under_way.insert(earlier, call);
+        }
+        taken
+    }
+
     /// Reports budgets as exhausted if their spending refuses a call of this cost: all thresholds up to 1.0 are
     /// crossed, although the amount may never be spent to the last cent. Held amounts are ignored, because they may be
     /// released, as are calls larger than the whole amount, which say nothing about the budget.

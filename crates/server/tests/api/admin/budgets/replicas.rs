@@ -167,16 +167,16 @@ async fn a_lowered_amount_holds_on_all_replicas() {
 async fn without_the_database_a_lease_serves_until_it_is_used_up() {
     each_pair(async |app, other| {
         drop(other);
-        let budget_lease_wait = Duration::from_millis(200);
-        app.gateway.policy.replace(Policy { budget_lease_wait, ..app.gateway.policy.clone() }).unwrap();
         set(&app, "/team", "daily", 1.0).await;
         let team = |tokens: u64| {
             let call = app.post("/v1/chat/completions", bounded(tokens));
             call.header("x-gateway-user-path", "/team").send()
         };
         team(16).await.expect_status(200);
-        // The lease is filled in the background.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        // The lease is filled in the background, for four calls like this one, which reserves about $0.0005.
+        eventually(&app, async || leases(&app).await["free"].as_f64().unwrap() > 0.001).await;
+        let budget_lease_wait = Duration::from_millis(200);
+        app.gateway.policy.replace(Policy { budget_lease_wait, ..app.gateway.policy.clone() }).unwrap();
         app.refresher.store().close().await;
         team(16).await.expect_status(200);
         let mut answers = Vec::new();
