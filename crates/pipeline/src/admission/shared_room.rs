@@ -96,8 +96,6 @@ pub async fn wait(
                     break;
                 }
             }
-            // More became free in this process meanwhile.
-            LeaseOutcome::Refused { room } if room >= need => {}
             LeaseOutcome::Refused { room } => {
                 progress.is_final = true;
                 if !clamps || room <= Nanos::ZERO {

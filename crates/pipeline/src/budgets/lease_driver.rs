@@ -69,8 +69,6 @@ pub async fn hold_waiting(
         let need = worst.unwrap_or_default();
         match Box::pin(budgets.wait_for_room(clock, scope, need, deadline)).await {
             LeaseOutcome::Room => {}
-            // More became free in this process meanwhile.
-            LeaseOutcome::Refused { room } if room >= need => {}
             // Held once more, for the figures as they are now.
             LeaseOutcome::Refused { .. } => is_final = true,
             LeaseOutcome::Unknown => return Err(NotHeld::Unknown),
