@@ -23,7 +23,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwapOption;
 use domain::capability::{Capabilities, Capability};
-use domain::clock::Timestamp;
+use domain::clock::{Clock, Timestamp};
 use domain::fault::{self, Fault};
 use domain::money::Nanos;
 use domain::principal::Principal;
@@ -124,8 +124,23 @@ impl Hold {
     }
 
     /// Holds more for another attempt at the call; false if a budget has no room for it.
-    pub fn extend(&mut self, more: Nanos) -> bool {
-        self.budgets.state.lock().extend(self.number, more)
+    pub fn extend(&mut self, more: Nanos, check: Check) -> bool {
+        let (is_extended, is_lease_due) = {
+            let mut state = self.budgets.state.lock();
+            (state.extend(self.number, more, check), state.take_lease_due())
+        };
+        if is_lease_due {
+            self.budgets.lease_wake.notify_one();
+        }
+        is_extended
+    }
+
+    /// The room that an extension by this amount needs; `None` if replicas do not share the budgets, so that waiting is
+    /// of no use.
+    pub fn missing_room(&self, more: Nanos) -> Option<MissingRoom> {
+        let budgets = self.budgets.clone();
+        let scope = budgets.state.lock().scope_of(self.number).filter(|_| budgets.is_leased())?;
+        Some(MissingRoom { budgets, scope, need: more })
     }
 
     /// Replaces the hold by the actual cost, which is zero if the call has no price. `receipt` is the id it is booked
@@ -161,6 +176,20 @@ impl Drop for Hold {
     }
 }
 
+/// Room in shared budgets that a call under way can wait for, without its hold being locked meanwhile.
+pub struct MissingRoom {
+    budgets: Arc<Budgets>,
+    scope: BudgetScope,
+    need: Nanos,
+}
+
+impl MissingRoom {
+    /// Waits for the room, at most until the deadline (monotonic).
+    pub async fn wait(&self, clock: &dyn Clock, deadline: Duration) -> LeaseOutcome {
+        self.budgets.wait_for_room(clock, &self.scope, self.need, deadline).await
+    }
+}
+
 /// The budget scope of a call, if any budget applies. Fails with 503 if such a budget cannot be read or, under
 /// `budgets_closed`, if the ledger has not answered for too long.
 ///
@@ -188,7 +217,7 @@ pub fn budgeted(
 }
 
 /// Holds an amount against every budget on the path, or against none. `kept` tells whether the receipt of the call will
-/// be booked in the ledger.
+/// be booked in the ledger. An earlier hold of the call is replaced; it stays if the amount does not fit.
 pub fn hold(
     budgets: &Arc<Budgets>,
     scope: &BudgetScope,
@@ -196,13 +225,18 @@ pub fn hold(
     now: Timestamp,
     kept: bool,
     check: Check,
+    earlier: &mut Option<Hold>,
 ) -> Result<Hold, Box<Exceeded>> {
     // The windows are turned and the amount is held under one lock, so that the check and the hold see the same
     // windows. The synchroniser is woken after the lock is released.
     let (taken, turned, is_lease_due) = {
         let mut state = budgets.state.lock();
         state.turn_covering(scope, now);
-        (state.hold(scope.clone(), worst, check), state.take_turned(), state.take_lease_due())
+        let taken = match earlier {
+            Some(earlier) => state.replace(earlier.number, scope.clone(), worst, check),
+            None => state.hold(scope.clone(), worst, check),
+        };
+        (taken, state.take_turned(), state.take_lease_due())
     };
     // The spending of a new window of a shared budget is read when it is leased.
     if turned && !budgets.is_leased() {
@@ -212,6 +246,9 @@ pub fn hold(
         budgets.lease_wake.notify_one();
     }
     let number = taken?;
+    if let Some(mut replaced) = earlier.take() {
+        replaced.open = false;
+    }
     Ok(Hold { budgets: budgets.clone(), number, kept, open: true })
 }
 

@@ -176,7 +176,7 @@ async fn try_targets(
             Err(fault) => fault,
         };
         // The failed attempt has to be paid for, too: without room for both there is no further one.
-        if !ticket.covers(1) {
+        if !ticket.covers(1).await {
             return Err(fault);
         }
         match after(fault, &mut failover, ticket, deadline) {

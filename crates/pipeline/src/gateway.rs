@@ -182,7 +182,18 @@ impl Gateway {
         worst: Option<Nanos>,
         check: Check,
     ) -> Result<Hold, Box<Exceeded>> {
-        budgets::hold(&self.budgets, scope, worst, self.clock.now(), self.policy.accounting, check)
+        self.hold_instead(scope, worst, check, &mut None)
+    }
+
+    /// Like `hold`, in place of an earlier hold of the call. That one stays if the amount does not fit.
+    pub fn hold_instead(
+        &self,
+        scope: &BudgetScope,
+        worst: Option<Nanos>,
+        check: Check,
+        earlier: &mut Option<Hold>,
+    ) -> Result<Hold, Box<Exceeded>> {
+        budgets::hold(&self.budgets, scope, worst, self.clock.now(), self.policy.accounting, check, earlier)
     }
 
     /// Like `hold`; a call that does not fit into this process's lease of a shared budget waits for room.

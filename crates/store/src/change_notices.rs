@@ -13,6 +13,7 @@ use crate::database::{Database, Writing};
 use crate::{Store, StoreError};
 
 const CHANNEL: &str = "gatehouse_changes";
+const NOTIFY: &str = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
 /// A connection without notices is checked at this interval: one that was cut off without a word looks like silence.
 const PROBE_INTERVAL: Duration = Duration::from_secs(10);
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
@@ -26,16 +27,19 @@ pub enum ChangedData {
     Sessions,
     /// Entries of the semantic cache.
     SemanticCache,
+    /// Budget leases: a call found no room, so that what is free in leases has to be given back.
+    BudgetLeases,
 }
 
 impl ChangedData {
-    pub const ALL: [Self; 3] = [Self::Documents, Self::Sessions, Self::SemanticCache];
+    pub const ALL: [Self; 4] = [Self::Documents, Self::Sessions, Self::SemanticCache, Self::BudgetLeases];
 
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Documents => "documents",
             Self::Sessions => "sessions",
             Self::SemanticCache => "semantic_cache",
+            Self::BudgetLeases => "budget_leases",
         }
     }
 
@@ -46,9 +50,16 @@ impl ChangedData {
 
 /// Notifies the other processes when the transaction is committed. Does nothing on SQLite.
 pub(crate) async fn announce(open: &mut Writing, data: ChangedData) -> Result<(), StoreError> {
-    const NOTIFY: &str = "SELECT CAST(pg_notify($1, $2) AS TEXT)";
     if open.is_postgres() {
         open.fetch(NOTIFY, &[CHANNEL.into(), data.as_str().into()]).await?;
+    }
+    Ok(())
+}
+
+/// Notifies the other processes of a change that is committed already. Does nothing on SQLite.
+pub(crate) async fn announce_committed(database: &Database, data: ChangedData) -> Result<(), StoreError> {
+    if database.is_postgres() {
+        database.fetch(NOTIFY, &[CHANNEL.into(), data.as_str().into()]).await?;
     }
     Ok(())
 }

@@ -1473,8 +1473,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the processes on the database: their versions, states and journals. A vanished one is listed until its journal
-         *     has been drained, at most for a week.
+         * List the processes on the database: their versions, states, journals and budget leases. A vanished one is listed until
+         *     its journal has been drained, at most for a week.
          */
         get: operations["list_replicas"];
         put?: never;
@@ -4754,6 +4754,40 @@ export interface components {
              */
             lag_seconds: number;
         };
+        /** @description A lease on the current window of a budget. */
+        ReplicaLease: {
+            /**
+             * Format: double
+             * @description US dollars of this replica's calls that are in the ledger
+             */
+            booked: number;
+            /** @description The start of the period, or a reset in it */
+            counted_from: string;
+            /**
+             * Format: double
+             * @description US dollars that are leased and not in the ledger yet
+             */
+            granted: number;
+            period_end: string;
+            /** @description The agent run of a budget with `per_run`; null for the calls without a run */
+            run_id?: string | null;
+            /** @description Null for a budget of all tenants */
+            tenant_id?: string | null;
+            /** @description The path of the budget */
+            user_path: string;
+        };
+        /** @description The parts of shared budgets that a replica may spend without asking the database; all zero if budgets are not shared. */
+        ReplicaLeases: {
+            /**
+             * Format: double
+             * @description US dollars that are leased and not in the ledger yet
+             */
+            granted: number;
+            /** @description The 100 largest leases */
+            largest: components["schemas"]["ReplicaLease"][];
+            /** @description Budget windows with a lease */
+            windows: number;
+        };
         ReplicaList: {
             /** @description Number of replicas that are live or draining */
             live: number;
@@ -4761,6 +4795,7 @@ export interface components {
         };
         /** @description A process on the database. */
         ReplicaStatus: {
+            budget_leases: components["schemas"]["ReplicaLeases"];
             host: string;
             /** @description The name of its journal directory */
             id: string;

@@ -8,7 +8,7 @@ use domain::usage::Tokens;
 use http::{HeaderMap, HeaderValue};
 use parking_lot::Mutex;
 
-use crate::budgets::{Clamp, Hold, KeyAndModel};
+use crate::budgets::{Check, Clamp, Hold, KeyAndModel, LeaseOutcome, MissingRoom};
 use crate::call::context::CallContext;
 use crate::rate_limit::{self, Account, Permit, RateLimitHeaders, Refusal, TokenDemand};
 
@@ -38,6 +38,11 @@ struct HeldAttempts {
 }
 
 impl HeldAttempts {
+    /// The amount that this many attempts need in addition.
+    fn missing(&self, attempts: u32) -> Nanos {
+        Nanos(self.worst.0.saturating_mul(i64::from(attempts.saturating_sub(self.attempts))))
+    }
+
     fn reach(&mut self, attempts: u32, mut extend: impl FnMut(Nanos) -> bool) -> bool {
         while self.attempts < attempts {
             if !extend(self.worst) {
@@ -167,15 +172,38 @@ impl Holds {
         HeaderValue::try_from(format!("{asked}, {used}")).ok()
     }
 
-    /// Whether the hold covers this many attempts; extends it if needed. False if a budget has too little left.
-    pub fn cover(&self, attempts: u32) -> bool {
+    /// Whether the hold covers this many attempts; extends it if needed. False if a budget has too little left, or if
+    /// replicas share it and the lease of this process has.
+    pub fn cover(&self, attempts: u32, check: Check) -> bool {
         if attempts <= 1 {
             return true;
         }
         let mut budget = self.budget.lock();
-        budget
-            .as_mut()
-            .is_none_or(|BudgetHold { hold, cover, .. }| cover.reach(attempts, |more| hold.extend(more)))
+        budget.as_mut().is_none_or(|BudgetHold { hold, cover, .. }| {
+            cover.reach(attempts, |more| hold.extend(more, check))
+        })
+    }
+
+    /// The same once the lease has room for it, or the shared budgets turn out to have too little left.
+    pub async fn cover_waiting(&self, attempts: u32, context: &CallContext) -> bool {
+        let (clock, policy) = (&*context.gateway().clock, context.policy());
+        let deadline = clock.tick() + policy.budget_lease_wait;
+        while let Some(missing) = self.missing_room(attempts) {
+            match missing.wait(clock, deadline).await {
+                LeaseOutcome::Room if !self.cover(attempts, Check::Lease) => {}
+                LeaseOutcome::Room => return true,
+                LeaseOutcome::Refused { .. } => return self.cover(attempts, Check::Lease),
+                LeaseOutcome::Unknown if policy.budgets_closed => return false,
+                LeaseOutcome::Unknown => return self.cover(attempts, Check::Amount),
+            }
+        }
+        false
+    }
+
+    fn missing_room(&self, attempts: u32) -> Option<MissingRoom> {
+        let budget = self.budget.lock();
+        let BudgetHold { hold, cover, .. } = budget.as_ref()?;
+        hold.missing_room(cover.missing(attempts))
     }
 }
 

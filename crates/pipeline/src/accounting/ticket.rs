@@ -24,6 +24,7 @@ use crate::accounting::receipt_builder::ReceiptBuilder;
 use crate::accounting::reservation::Reservation;
 use crate::accounting::settlement::Settlement;
 use crate::accounting::stored_response::Keeping;
+use crate::budgets::Check;
 use crate::call::arrival::{self, Arrival};
 use crate::call::cache_use::CacheUse;
 use crate::call::context::CallContext;
@@ -280,9 +281,13 @@ impl Ticket {
     }
 
     /// Whether the hold covers this many concurrent attempts, in addition to the finished ones that incurred cost;
-    /// extends it if needed. False if a budget has too little left.
-    pub fn covers(&self, attempts: u32) -> bool {
-        self.holds.cover(self.receipt.billed + attempts)
+    /// extends it if needed. False if a budget has too little left. Waits only for room in budgets that replicas share,
+    /// and only if the lease of this process has too little.
+    pub async fn covers(&self, attempts: u32) -> bool {
+        let attempts = self.receipt.billed + attempts;
+        // Boxed, because most calls do not wait.
+        self.holds.cover(attempts, Check::Lease)
+            || Box::pin(self.holds.cover_waiting(attempts, &self.context)).await
     }
 
     /// Records the time to first byte. Returns the gateway's own share of it, in microseconds.

@@ -59,7 +59,7 @@ pub fn afford(
     let history = Pair::of(gateway, &prepared.principal, &prepared.plan);
     let mut clamps = false;
     let hold = |worst| {
-        gateway.hold(&scope, worst, progress.check).map_err(|mut exceeded| {
+        gateway.hold_instead(&scope, worst, progress.check, &mut progress.room).map_err(|mut exceeded| {
             clamps = exceeded.clamps;
             exceeded.clamps &= progress.is_final;
             exceeded

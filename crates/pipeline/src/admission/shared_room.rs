@@ -8,7 +8,7 @@ use domain::money::Nanos;
 
 use super::Prepared;
 use crate::accounting::ticket::Ticket;
-use crate::budgets::{BudgetScope, Check, LeaseOutcome};
+use crate::budgets::{BudgetScope, Check, Hold, LeaseOutcome};
 use crate::gateway::Gateway;
 
 /// The progress of a call towards its holds.
@@ -19,13 +19,16 @@ pub struct BudgetProgress {
     pub is_final: bool,
     /// The refusal by the budgets, if a cheaper model is tried now.
     pub refusal: Option<Fault>,
+    /// The room that the call has waited for, held until its cost takes the place.
+    pub room: Option<Hold>,
     /// The monotonic time at which the call stops waiting.
     deadline: Option<Duration>,
 }
 
 impl BudgetProgress {
     pub fn new(gateway: &Gateway) -> Self {
-        Self { check: Check::Lease, is_final: !gateway.budgets.is_leased(), refusal: None, deadline: None }
+        let is_final = !gateway.budgets.is_leased();
+        Self { check: Check::Lease, is_final, refusal: None, room: None, deadline: None }
     }
 
     /// Starts again with a cheaper model, which is refused like the first one.
@@ -80,20 +83,34 @@ pub async fn wait(
     short: Box<Short>,
 ) -> Result<(Prepared, BudgetProgress), Fault> {
     let WaitPolicy { longest, is_closed } = policy;
-    let Short { prepared, mut progress, scope, need, clamps } = *short;
+    let Short { prepared, mut progress, scope, mut need, clamps } = *short;
     let deadline = *progress.deadline.get_or_insert(gateway.clock.tick() + longest);
-    let room = |need| gateway.budgets.wait_for_room(&*gateway.clock, &scope, need, deadline);
-    match room(need).await {
-        LeaseOutcome::Room => {}
-        LeaseOutcome::Refused { room: left } => {
-            progress.is_final = true;
-            // All that is left, so that the output bound can be lowered to it. Another call may be faster.
-            if clamps && left > Nanos::ZERO {
-                _ = room(left).await;
+    // A call that waits holds nothing.
+    progress.room = None;
+    loop {
+        match gateway.budgets.wait_for_room(&*gateway.clock, &scope, need, deadline).await {
+            LeaseOutcome::Room => {
+                // Held at once: computing the cost again may take longer than room is kept for a woken call.
+                progress.room = gateway.hold(&scope, Some(need), Check::Lease).ok();
+                if progress.room.is_some() || !progress.is_final {
+                    break;
+                }
+            }
+            LeaseOutcome::Refused { room } => {
+                progress.is_final = true;
+                if !clamps || room <= Nanos::ZERO {
+                    break;
+                }
+                // All that is left, so that the output bound can be lowered to it. Another call may be faster.
+                need = room;
+            }
+            LeaseOutcome::Unknown if progress.is_final => break,
+            LeaseOutcome::Unknown if is_closed => return Err(fault::budget_check_failed()),
+            LeaseOutcome::Unknown => {
+                (progress.check, progress.is_final) = (Check::Amount, true);
+                break;
             }
         }
-        LeaseOutcome::Unknown if is_closed => return Err(fault::budget_check_failed()),
-        LeaseOutcome::Unknown => (progress.check, progress.is_final) = (Check::Amount, true),
     }
     Ok((prepared, progress))
 }

@@ -193,6 +193,7 @@ impl Lease {
     pub fn give_up(&mut self, part: Nanos, now: Duration) {
         self.granted += Nanos(-part.0);
         self.returning += part;
+        self.rest = self.rest.map(|rest| rest + part);
         self.gift_at = now + if self.is_recalled(now) { GIFT_PAUSE } else { REFILL_PAUSE };
     }
 

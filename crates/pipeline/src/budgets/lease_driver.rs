@@ -60,14 +60,14 @@ pub async fn hold_waiting(
     let deadline = clock.tick() + wait;
     let mut is_final = !budgets.is_leased();
     loop {
-        match super::hold(budgets, scope, worst, clock.now(), kept, Check::Lease) {
+        match super::hold(budgets, scope, worst, clock.now(), kept, Check::Lease, &mut None) {
             Ok(hold) => return Ok(hold),
             Err(exceeded) if is_final => return Err(NotHeld::Exceeded(exceeded)),
             Err(_) => {}
         }
         // Boxed, because most calls do not wait.
-        let waiting = budgets.wait_for_room(clock, scope, worst.unwrap_or_default(), deadline);
-        match Box::pin(waiting).await {
+        let need = worst.unwrap_or_default();
+        match Box::pin(budgets.wait_for_room(clock, scope, need, deadline)).await {
             LeaseOutcome::Room => {}
             // Held once more, for the figures as they are now.
             LeaseOutcome::Refused { .. } => is_final = true,
@@ -112,8 +112,8 @@ impl Budgets {
         self.replicas.store(replicas.max(1), Ordering::Relaxed);
     }
 
-    /// Has recalls looked for at once: another replica has notified `gatehouse_leases`. From then on they are looked
-    /// for by themselves less often, until `lease_notifications_lost`.
+    /// Has recalls looked for at once: a replica has announced that it found no room. From then on they are looked for
+    /// by themselves less often, until `lease_notifications_lost`.
     pub fn lease_notified(&self) {
         self.state.lock().lease_notified(true);
         self.lease_wake.notify_one();

@@ -189,9 +189,12 @@ impl PathQueue {
         }
     }
 
+    /// Refuses the calls up to this one that need more than is left. Others wait for it: it is free in this process, which
+    /// gives it back first.
     fn refuse(&mut self, last: u64, room: Nanos) {
-        let (refused, rest) =
-            std::mem::take(&mut self.waiters).into_iter().partition(|waiter| waiter.number <= last);
+        let (refused, rest) = std::mem::take(&mut self.waiters)
+            .into_iter()
+            .partition(|waiter| waiter.number <= last && waiter.need > room);
         self.waiters = rest;
         let refused: Vec<Waiter> = refused;
         for waiter in refused {

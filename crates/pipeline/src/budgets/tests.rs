@@ -73,6 +73,25 @@ fn all_budgets_of_the_path_or_none() {
 }
 
 #[test]
+fn a_hold_is_replaced_by_one_that_fits_and_stays_otherwise() {
+    let mut state = state(vec![rule("/", Period::DAILY, 100), rule("/a", Period::HOURLY, 40)], 0);
+    let earlier = state.hold(scope("/a", 1), Some(Nanos(40)), Check::Lease).unwrap();
+    let refused = state.replace(earlier, scope("/a", 1), Some(Nanos(41)), Check::Lease).unwrap_err();
+    assert_eq!(
+        (refused.room, refused.reserved),
+        (Nanos(40), Nanos::ZERO),
+        "as if the earlier one were not there"
+    );
+    check(&mut state, 1, "/a", 0, 40);
+    let second = state.replace(earlier, scope("/a", 1), Some(Nanos(35)), Check::Lease).unwrap();
+    check(&mut state, 1, "/a", 0, 35);
+    state.release(earlier);
+    check(&mut state, 1, "/", 0, 35);
+    state.release(second);
+    check(&mut state, 1, "/", 0, 0);
+}
+
+#[test]
 fn a_call_counts_where_it_arrived() {
     let mut state = state(vec![rule("/a", Period::HOURLY, 10)], 3590);
     let before = state.hold(scope("/a", 3599), Some(Nanos(10)), Check::Lease).unwrap();
@@ -558,7 +577,7 @@ impl World {
             }
             Operation::Extend { which, more } => {
                 if let Some(number) = self.nth(which)
-                    && self.state.extend(number, Nanos(more))
+                    && self.state.extend(number, Nanos(more), Check::Lease)
                 {
                     self.reference.held.get_mut(&number).unwrap().1 += more;
                 }

@@ -104,14 +104,23 @@ pub async fn race(
         let waited = tokio::time::timeout(partner.delay, running.as_mut()).await;
         match waited {
             Ok(outcome) => Ended::First(outcome),
-            Err(_) => match compete(call, &partner.deployment, reservation, ticket) {
-                None => Ended::First(running.await),
-                Some((runner, prepared)) => {
-                    let asked = &runners.second.get_or_init(|| runner).asked;
-                    let other = std::pin::pin!(attempt(call, prepared, asked, ticket, deadline));
-                    first_content(running, other).await
+            Err(_) => {
+                // Without waiting for a shared budget, the second attempt is ready at the first poll.
+                let second = tokio::select! {
+                    biased;
+                    second = compete(call, &partner.deployment, reservation, ticket) => Ok(second),
+                    outcome = running.as_mut() => Err(outcome),
+                };
+                match second {
+                    Err(outcome) => Ended::First(outcome),
+                    Ok(None) => Ended::First(running.await),
+                    Ok(Some((runner, prepared))) => {
+                        let asked = &runners.second.get_or_init(|| runner).asked;
+                        let other = std::pin::pin!(attempt(call, prepared, asked, ticket, deadline));
+                        first_content(running, other).await
+                    }
                 }
-            },
+            }
         }
     };
     watch.over = true;
@@ -121,7 +130,7 @@ pub async fn race(
 }
 
 /// Prepares the second attempt, if the target and the budgets allow it.
-fn compete(
+async fn compete(
     call: &Call,
     deployment: &Arc<Deployment>,
     reservation: &Reservation,
@@ -131,7 +140,7 @@ fn compete(
     let prepared = outbound::prepare(call, deployment, &ticket.context).ok()?;
     let admission = deployment.health.admit(ticket.context.now()).ok()?;
     // Both attempts may have to be paid for.
-    if !gateway.hedge_budget.try_hedge(ticket.context.policy().hedge_max_share) || !ticket.covers(2) {
+    if !gateway.hedge_budget.try_hedge(ticket.context.policy().hedge_max_share) || !ticket.covers(2).await {
         return None;
     }
     ticket.journal_sent(deployment, reservation);

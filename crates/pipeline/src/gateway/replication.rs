@@ -78,6 +78,8 @@ pub async fn keep_listening(gateway: Arc<Gateway>, store: Store) {
                 ChangedData::ALL.into_iter().for_each(|data| signals.wake(data));
                 loop {
                     match listener.next().await {
+                        // Not before one has arrived: a connection pooler may swallow them.
+                        Ok(ChangedData::BudgetLeases) => gateway.budgets.lease_notified(),
                         Ok(data) => signals.wake(data),
                         Err(error) => {
                             tracing::warn!(%error, "connection for change notices lost; polling");
@@ -91,6 +93,7 @@ pub async fn keep_listening(gateway: Arc<Gateway>, store: Store) {
         }
         failing = true;
         signals.set_listener(ListenerState::Down);
+        gateway.budgets.lease_notifications_lost();
         tokio::time::sleep(RECONNECT).await;
     }
 }

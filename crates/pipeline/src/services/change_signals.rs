@@ -50,6 +50,8 @@ impl ChangeSignals {
         match data {
             ChangedData::Documents | ChangedData::Sessions => self.configuration.notify_one(),
             ChangedData::SemanticCache => self.semantic_cache.notify_one(),
+            // Followed by the budgets, which are told directly.
+            ChangedData::BudgetLeases => {}
         }
     }
 

@@ -1,6 +1,7 @@
 //! `/admin/api/v1/runtime`: the state of this process and of what it depends on.
 
 pub mod refresh;
+mod replica_leases;
 pub mod replicas;
 
 use std::sync::Arc;

@@ -52,6 +52,9 @@ async fn every_committed_change_is_announced() {
 
         writer.semantic_entries().purge(&Default::default()).await.unwrap();
         assert_eq!(next(&mut listener).await, ChangedData::SemanticCache);
+
+        writer.ledger().leases().notify_wanted().await.unwrap();
+        assert_eq!(next(&mut listener).await, ChangedData::BudgetLeases);
     })
     .await;
 }

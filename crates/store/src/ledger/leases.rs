@@ -18,6 +18,7 @@ use domain::money::Nanos;
 use serde_json::json;
 
 use crate::StoreError;
+use crate::change_notices::{self, ChangedData};
 use crate::database::{Database, Row, sql};
 use attribution::LeaseScopes;
 
@@ -94,6 +95,36 @@ pub struct BudgetLease {
     pub has_answered: bool,
 }
 
+/// Takes parts of windows. `head` locks the windows in one order; what it returns is current. The leases of others are
+/// read as of the start of the statement: one that is seen as answered has given back before the lock. `durable` is SET
+/// LOCAL for the transaction that the statement is: a grant that is used must survive a crash of the database, whatever
+/// the server's default is.
+const TAKE: &str = "WITH ask AS (SELECT * FROM json_to_recordset(CAST($1 AS json)) \
+       AS a(path BIGINT, budget TEXT, opened BIGINT, amount BIGINT, need BIGINT, want BIGINT, since BIGINT)), \
+     durable AS MATERIALIZED (SELECT set_config('synchronous_commit', 'on', true) AS setting), \
+     head AS MATERIALIZED (SELECT w.budget, w.opened, w.base, w.leased, w.wanted FROM durable CROSS JOIN \
+       (budget_windows w JOIN ask USING (budget, opened)) \
+       ORDER BY w.budget, w.opened FOR UPDATE OF w), \
+     room AS (SELECT a.path, h.budget, h.opened, h.leased, h.wanted, a.need, a.want, a.since, \
+         a.amount - COALESCE(h.base, 4611686018427387904) - h.leased AS rest \
+       FROM head h JOIN ask a USING (budget, opened)), \
+     fits AS (SELECT a.path, count(r.path) = count(*) AND bool_and(r.need = 0 OR r.rest >= r.need) AS ok \
+       FROM ask a LEFT JOIN room r USING (budget, opened) GROUP BY a.path), \
+     moved AS (UPDATE budget_windows w SET \
+         leased = r.leased + CASE WHEN f.ok THEN GREATEST(r.need, LEAST(r.want, r.rest / $2)) ELSE 0 END, \
+         wanted = r.wanted + CASE WHEN f.ok THEN 0 ELSE 1 END \
+       FROM room r JOIN fits f USING (path) WHERE w.budget = r.budget AND w.opened = r.opened \
+         AND (f.ok OR r.need > 0 AND r.rest < r.need) \
+       RETURNING w.budget, w.opened, w.leased - r.leased AS got, w.wanted), \
+     put AS (INSERT INTO budget_leases AS l (budget, opened, journal, granted, booked, answered) \
+       SELECT budget, opened, $3, got, 0, 0 FROM moved WHERE got > 0 ORDER BY budget, opened \
+       ON CONFLICT (budget, opened, journal) DO UPDATE SET granted = l.granted + EXCLUDED.granted) \
+     SELECT r.budget, r.opened, CAST(CASE WHEN f.ok THEN 1 ELSE 0 END AS BIGINT), COALESCE(m.got, 0), r.rest, \
+       COALESCE(m.wanted, r.wanted), \
+       (SELECT count(*) FROM budget_leases o WHERE o.budget = r.budget AND o.opened = r.opened \
+         AND o.journal <> $3 AND o.granted > o.booked AND o.answered < r.since) \
+     FROM room r JOIN fits f USING (path) LEFT JOIN moved m USING (budget, opened)";
+
 /// Access to the leases; PostgreSQL only.
 #[derive(Clone)]
 pub struct BudgetLeases {
@@ -119,31 +150,6 @@ impl BudgetLeases {
         asks: &[LeaseAsk],
         share: i64,
     ) -> Result<Vec<LeaseTaken>, StoreError> {
-        // `head` locks the windows in one order; what it returns is current. The leases of others are read as of the
-        // start of the statement: one that is seen as answered has given back before the lock.
-        const TAKE: &str = "WITH ask AS (SELECT * FROM json_to_recordset(CAST($1 AS json)) \
-               AS a(path BIGINT, budget TEXT, opened BIGINT, amount BIGINT, need BIGINT, want BIGINT, since BIGINT)), \
-             head AS MATERIALIZED (SELECT w.budget, w.opened, w.base, w.leased, w.wanted FROM budget_windows w \
-               JOIN ask USING (budget, opened) ORDER BY w.budget, w.opened FOR UPDATE OF w), \
-             room AS (SELECT a.path, h.budget, h.opened, h.leased, h.wanted, a.need, a.want, a.since, \
-                 a.amount - COALESCE(h.base, 4611686018427387904) - h.leased AS rest \
-               FROM head h JOIN ask a USING (budget, opened)), \
-             fits AS (SELECT a.path, count(r.path) = count(*) AND bool_and(r.need = 0 OR r.rest >= r.need) AS ok \
-               FROM ask a LEFT JOIN room r USING (budget, opened) GROUP BY a.path), \
-             moved AS (UPDATE budget_windows w SET \
-                 leased = r.leased + CASE WHEN f.ok THEN GREATEST(r.need, LEAST(r.want, r.rest / $2)) ELSE 0 END, \
-                 wanted = r.wanted + CASE WHEN f.ok THEN 0 ELSE 1 END \
-               FROM room r JOIN fits f USING (path) WHERE w.budget = r.budget AND w.opened = r.opened \
-                 AND (f.ok OR r.need > 0 AND r.rest < r.need) \
-               RETURNING w.budget, w.opened, w.leased - r.leased AS got, w.wanted), \
-             put AS (INSERT INTO budget_leases AS l (budget, opened, journal, granted, booked, answered) \
-               SELECT budget, opened, $3, got, 0, 0 FROM moved WHERE got > 0 ORDER BY budget, opened \
-               ON CONFLICT (budget, opened, journal) DO UPDATE SET granted = l.granted + EXCLUDED.granted) \
-             SELECT r.budget, r.opened, CAST(CASE WHEN f.ok THEN 1 ELSE 0 END AS BIGINT), COALESCE(m.got, 0), r.rest, \
-               COALESCE(m.wanted, r.wanted), \
-               (SELECT count(*) FROM budget_leases o WHERE o.budget = r.budget AND o.opened = r.opened \
-                 AND o.journal <> $3 AND o.granted > o.booked AND o.answered < r.since) \
-             FROM room r JOIN fits f USING (path) LEFT JOIN moved m USING (budget, opened)";
         let ask = |ask: &LeaseAsk| {
             json!({"path": ask.path, "budget": &*ask.key.budget, "opened": ask.key.opened.micros(),
                 "amount": ask.amount.0, "need": ask.need.0, "want": ask.want.0, "since": ask.since})
@@ -186,7 +192,7 @@ impl BudgetLeases {
 
     /// Tells listening replicas that a take found no room.
     pub async fn notify_wanted(&self) -> Result<(), StoreError> {
-        self.database.fetch("SELECT CAST(pg_notify('gatehouse_leases', '') AS TEXT)", &[]).await.map(drop)
+        change_notices::announce_committed(&self.database, ChangedData::BudgetLeases).await
     }
 
     /// The leases of a journal on windows that have not ended.

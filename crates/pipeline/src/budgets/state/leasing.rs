@@ -1,20 +1,21 @@
 //! The lease protocol of this process: decides what is asked of the database, and applies the answers. Everything that
 //! it knows is in the budget state, and time is a parameter, so that the simulation runs the same decisions.
 
+mod answers;
+mod bases;
+mod requests;
+
 use std::time::Duration;
 
 use domain::money::Nanos;
-use foldhash::{HashMap, HashSet};
-use store::{
-    BaseChange, LeaseAsk, LeaseGift, LeaseKey, LeaseNeed, LeaseScope, LeaseTaken, OwnLease, WindowFigures,
-};
+use foldhash::HashMap;
+use store::{LeaseAsk, LeaseGift, LeaseKey, LeaseNeed, LeaseTaken, OwnLease};
 use tokio::sync::oneshot;
 
-use super::{BudgetState, Reading};
+use super::BudgetState;
 use crate::budgets::BudgetScope;
 use crate::budgets::lease::Lease;
 use crate::budgets::lease_queue::{LeaseOutcome, LeaseQueue};
-use crate::budgets::rules::Rule;
 use crate::budgets::window::Window;
 
 /// Interval at which spending rates are updated, and what is not needed is given back.
@@ -197,47 +198,6 @@ impl BudgetState {
         at.saturating_sub(now).max(Duration::from_millis(1))
     }
 
-    /// Applies the answer to a request.
-    pub fn lease_answered(&mut self, request: &LeaseRequest, answer: LeaseAnswer, now: Duration) {
-        let leasing = &mut self.leasing;
-        (leasing.failing_since, leasing.retry, leasing.retry_at) = (None, FIRST_RETRY, Duration::ZERO);
-        match (request, answer) {
-            (LeaseRequest::Resync, LeaseAnswer::Own(own)) => self.resync(&own),
-            (LeaseRequest::Ensure(needs), LeaseAnswer::Own(own)) => {
-                own.iter().for_each(|own| {
-                    self.register(own);
-                });
-                // What was leased without condition may be beyond the amount: it is not used again before that is known.
-                for need in needs.iter().filter(|need| need.used > Nanos::ZERO) {
-                    self.edit_lease(&need.key, |lease| lease.is_overcommitted = true);
-                }
-            }
-            (LeaseRequest::Poll, LeaseAnswer::Own(own)) => {
-                for own in own {
-                    self.leasing.recalled_at = Some(now);
-                    self.edit_lease(&own.key, |lease| lease.recall(now));
-                }
-            }
-            (LeaseRequest::Give(gifts), LeaseAnswer::Given) => {
-                for gift in gifts {
-                    self.edit_lease(&gift.key, |lease| lease.given(gift.free));
-                }
-            }
-            (LeaseRequest::Take { asks, paths }, LeaseAnswer::Taken(taken)) => {
-                self.taken(asks, paths, &taken, now)
-            }
-            _ => self.leasing.must_resync = true,
-        }
-        self.wake_waiting(now);
-    }
-
-    /// Needs with what is used now. Nothing of this process may be booked until the answer to them is applied: what was
-    /// booked since would be leased again.
-    pub fn refresh_needs(&self, needs: &[LeaseNeed]) -> Vec<LeaseNeed> {
-        let used = |need: &LeaseNeed| self.leased_by(&need.key).map_or(Nanos::ZERO, Window::used);
-        needs.iter().map(|need| LeaseNeed { used: used(need), ..need.clone() }).collect()
-    }
-
     /// Records that a request failed. Whether it was applied is not known: the leases are read again first.
     pub fn lease_failed(&mut self, now: Duration) {
         let leasing = &mut self.leasing;
@@ -250,91 +210,6 @@ impl BudgetState {
         leasing.retry_at = now + leasing.retry;
         if leasing.is_lost(now) {
             leasing.queue.give_up();
-        }
-    }
-
-    /// Sets the leases to what the database has. Nothing of this process may be booked meanwhile, and no request may be
-    /// under way.
-    pub fn resync(&mut self, own: &[OwnLease]) {
-        self.leasing.must_resync = false;
-        self.leasing.unused.clear();
-        let stored: HashSet<&LeaseKey> = own.iter().map(|own| &own.key).collect();
-        for lease in self
-            .windows
-            .iter_mut()
-            .flat_map(|windows| windows.each())
-            .filter_map(|window| window.lease.as_mut())
-        {
-            // Lost by a failover of the database: what is used is leased again.
-            if lease.is_registered && !stored.contains(&lease.key) {
-                tracing::warn!(budget = %lease.key.budget, "budget lease lost by the database");
-                (lease.is_registered, lease.granted, lease.returning) = (false, Nanos::ZERO, Nanos::ZERO);
-            }
-        }
-        for own in own {
-            if !self.register(own) && own.left > Nanos::ZERO {
-                // The window is not in use any more, nothing is held in it.
-                self.leasing.unused.push(LeaseGift { key: own.key.clone(), free: own.left });
-            }
-        }
-    }
-
-    /// Has the leases read again: windows may have been dropped with their rules.
-    pub(super) fn schedule_resync(&mut self) {
-        self.leasing.must_resync |= self.index.as_ref().is_some_and(|index| index.is_leased());
-    }
-
-    /// The bases that differ from the sums of the ledger, less what is booked under leases. Both are from one state of the
-    /// database.
-    pub fn base_changes(&self, readings: &[Reading], windows: &[WindowFigures]) -> Vec<BaseChange> {
-        let change = |reading: &Reading| {
-            let lease = self.windows.get(reading.place)?.current.lease.as_ref()?;
-            let figures = windows.iter().find(|figures| figures.key == lease.key)?;
-            let new = Nanos(reading.sum.0 - figures.booked.0);
-            let is_new = figures.base != Some(new) && lease.key.opened == reading.from;
-            is_new.then(|| BaseChange { key: lease.key.clone(), old: figures.base, new })
-        };
-        readings.iter().filter_map(change).collect()
-    }
-
-    /// The sums of windows whose figures are in the database.
-    pub fn window_sums(&self, readings: Vec<Reading>, windows: &[WindowFigures]) -> Vec<Reading> {
-        let sum = |reading: Reading| {
-            let lease = self.windows.get(reading.place)?.current.lease.as_ref()?;
-            let figures = windows.iter().find(|figures| figures.key == lease.key)?;
-            Some(Reading { sum: figures.base? + figures.booked, ..reading })
-        };
-        readings.into_iter().filter_map(sum).collect()
-    }
-
-    /// Records that these windows have a base.
-    pub fn set_bases_known(&mut self, keys: &HashSet<LeaseKey>) {
-        let windows = self.windows.iter_mut().flat_map(|windows| windows.each());
-        for lease in windows.filter_map(|window| window.lease.as_mut()) {
-            lease.has_base |= keys.contains(&lease.key);
-        }
-    }
-
-    /// Reduces leases by what was booked under them.
-    pub(super) fn booked_under_leases(&mut self, booked: &[(LeaseKey, Nanos)]) {
-        for (key, cost) in booked {
-            self.edit_lease(key, |lease| lease.granted += Nanos(-cost.0));
-        }
-    }
-
-    /// Gives up what is free in the windows of these budgets: their amounts were lowered.
-    pub(super) fn recall_lowered(&mut self, places: &[usize]) {
-        let now = self.leasing.ticked_at;
-        for place in places {
-            for window in self.windows[*place].each() {
-                let free = window.free();
-                if let Some(lease) = window.lease.as_mut().filter(|lease| lease.is_registered) {
-                    lease.recall(now);
-                    lease.is_overcommitted = true;
-                    lease.give_up(Nanos(free.0.max(0)), now);
-                    self.leasing.recalled_at = Some(now);
-                }
-            }
         }
     }
 
@@ -380,16 +255,6 @@ impl BudgetState {
         self.leases().find(|(_, lease)| lease.key == *key).map(|(window, _)| window)
     }
 
-    /// Sets a lease to what the database has; false if this process does not use the window.
-    fn register(&mut self, own: &OwnLease) -> bool {
-        let registered = self.edit_lease(&own.key, |lease| {
-            lease.is_registered = true;
-            lease.has_base |= own.has_base;
-            (lease.granted, lease.returning) = (own.left, Nanos::ZERO);
-        });
-        registered.is_some()
-    }
-
     fn tick_leases(&mut self, now: Duration) {
         let elapsed = now.saturating_sub(self.leasing.ticked_at);
         if elapsed < TICK {
@@ -427,96 +292,6 @@ impl BudgetState {
         self.leasing.queue = queue;
     }
 
-    /// Windows that are used beyond their lease, and unregistered ones on the path of a waiting call.
-    fn needs(&self) -> Vec<LeaseNeed> {
-        let waited: HashSet<&LeaseKey> =
-            self.leasing.queue.paths.iter().flat_map(|path| &path.keys).collect();
-        let Some(index) = &self.index else { return Vec::new() };
-        let mut needs = Vec::new();
-        for (place, windows) in self.windows.iter().enumerate() {
-            for window in std::iter::once(&windows.current).chain(&windows.previous) {
-                let Some(lease) = &window.lease else { continue };
-                let is_missing = !lease.is_registered && waited.contains(&lease.key);
-                if is_missing || window.free() < Nanos::ZERO {
-                    needs.push(LeaseNeed {
-                        key: lease.key.clone(),
-                        until: window.end,
-                        scope: scope_of(index.rule(place)),
-                        used: window.used(),
-                    });
-                }
-            }
-        }
-        needs
-    }
-
-    fn gifts(&mut self, now: Duration) -> Vec<LeaseGift> {
-        let mut gifts = std::mem::take(&mut self.leasing.unused);
-        for window in self.windows.iter_mut().flat_map(|windows| windows.each()) {
-            let free = window.free();
-            let Some(lease) = &mut window.lease else { continue };
-            if let Some(part) = lease.gift(free, now) {
-                lease.give_up(part, now);
-                gifts.push(LeaseGift { key: lease.key.clone(), free: lease.returning });
-            }
-        }
-        gifts
-    }
-
-    /// Takes for waiting calls on paths that have no window in common, smallest need first, and refills of leases that
-    /// are low.
-    fn asks(&mut self, now: Duration) -> (Vec<LeaseAsk>, Vec<AskedPath>) {
-        let mut queue = std::mem::take(&mut self.leasing.queue);
-        queue.paths.sort_by_key(|path| path.smallest());
-        let (mut asks, mut paths, mut asked) = (Vec::new(), Vec::new(), HashSet::default());
-        for path in queue.paths.iter().filter(|path| path.retry_at <= now) {
-            let number = paths.len() as i64;
-            if path.keys.iter().any(|key| asked.contains(key)) {
-                continue;
-            }
-            let (need, total) = (path.smallest(), path.total());
-            let ask = |key: &LeaseKey| self.ask(key, number, need, total, path.since(key), now);
-            let of_path: Option<Vec<Option<LeaseAsk>>> = path.keys.iter().map(ask).collect();
-            let Some(of_path) = of_path else { continue };
-            asks.extend(of_path.into_iter().flatten());
-            asked.extend(path.keys.iter().cloned());
-            paths.push(AskedPath { keys: path.keys.clone(), number, last: path.last() });
-        }
-        self.leasing.queue = queue;
-        if asks.is_empty() {
-            paths.clear();
-        }
-        let refills = self.refills(now, &asked, paths.len() as i64);
-        asks.extend(refills);
-        (asks, paths)
-    }
-
-    /// The request for one window of a path: `None` if nothing can be taken from it yet, `Some(None)` if enough is free.
-    fn ask(
-        &self,
-        key: &LeaseKey,
-        path: i64,
-        need: Nanos,
-        total: Nanos,
-        since: i64,
-        now: Duration,
-    ) -> Option<Option<LeaseAsk>> {
-        let (amount, window, lease) = self.leased_window(key)?;
-        if !lease.is_registered || !lease.has_base {
-            return None;
-        }
-        let free = window.available().0.max(0);
-        let missing = need.0.saturating_sub(free);
-        if missing <= 0 {
-            return Some(None);
-        }
-        let ahead = lease.ahead(Nanos(free), now);
-        // Enough for all waiting calls, unless the budget is scarce.
-        let all = if ahead > Nanos::ZERO { total.0.saturating_sub(free) } else { 0 };
-        let want = Nanos(missing.max(ahead.0).max(all));
-        Some(Some(LeaseAsk { path, key: key.clone(), amount, need: Nanos(missing), want, since }))
-    }
-
     fn leased_window(&self, key: &LeaseKey) -> Option<(Nanos, &Window, &Lease)> {
         let index = self.index.as_ref()?;
         self.windows.iter().enumerate().find_map(|(place, windows)| {
@@ -526,62 +301,6 @@ impl BudgetState {
                 Some((index.rule(place).amount, window, lease))
             })
         })
-    }
-
-    fn refills(&self, now: Duration, asked: &HashSet<LeaseKey>, first: i64) -> Vec<LeaseAsk> {
-        let Some(index) = &self.index else { return Vec::new() };
-        let windows = self.windows.iter().enumerate().map(|(place, windows)| (place, &windows.current));
-        let refill = |(place, window): (usize, &Window)| {
-            let lease = window.lease.as_deref().filter(|lease| !asked.contains(&lease.key))?;
-            let want = lease.refill(window.free(), now)?;
-            Some((index.rule(place).amount, lease.key.clone(), want))
-        };
-        let refills = windows.filter_map(refill).enumerate();
-        refills
-            .map(|(number, (amount, key, want))| {
-                let path = first + number as i64;
-                LeaseAsk { path, key, amount, need: Nanos::ZERO, want, since: i64::MAX }
-            })
-            .collect()
-    }
-
-    fn taken(&mut self, asks: &[LeaseAsk], paths: &[AskedPath], taken: &[LeaseTaken], now: Duration) {
-        for taken in taken {
-            let Some(ask) = asks.iter().find(|ask| ask.key == taken.key) else { continue };
-            let ahead = if ask.want > ask.need { ask.want } else { Nanos::ZERO };
-            // The amount may have been changed since it was asked for.
-            let amount = self.leased_window(&taken.key).map_or(ask.amount, |(amount, ..)| amount);
-            let rest = Nanos(taken.rest.0 + amount.0 - ask.amount.0);
-            self.edit_lease(&taken.key, |lease| lease.add(taken.got, rest, ahead, now));
-        }
-        for path in paths {
-            let of_path: Vec<LeaseTaken> =
-                taken.iter().filter(|taken| path.keys.contains(&taken.key)).cloned().collect();
-            let mut of_asks = asks.iter().filter(|ask| ask.path == path.number);
-            if of_asks.clone().count() != of_path.len() {
-                // A window was deleted; it is registered again.
-                of_asks.by_ref().for_each(|ask| {
-                    self.edit_lease(&ask.key, |lease| lease.is_registered = false);
-                });
-                continue;
-            }
-            let room = of_path.iter().map(|taken| {
-                taken.rest.0 + self.leased_by(&taken.key).map_or(0, |window| window.free().0.max(0))
-            });
-            let room = Nanos(room.min().unwrap_or_default().max(0));
-            let is_short = |taken: &&LeaseTaken| {
-                asks.iter().any(|ask| ask.key == taken.key && ask.need > taken.rest && !taken.is_granted)
-            };
-            let short: Vec<&LeaseTaken> = of_path.iter().filter(is_short).collect();
-            let waiting = self.leasing.queue.len();
-            let Some(queue) = self.leasing.queue.path(&path.keys) else { continue };
-            match short.is_empty() {
-                true => queue.granted(now),
-                false => queue.failed(&of_path, &short, room, path.last, now),
-            }
-            self.leasing.refusals += (waiting - self.leasing.queue.len()) as u64;
-        }
-        self.leasing.queue.sweep();
     }
 }
 
@@ -595,14 +314,4 @@ impl Leasing {
     fn is_lost(&self, now: Duration) -> bool {
         self.failing_since.is_some_and(|since| now.saturating_sub(since) >= PATIENCE)
     }
-}
-
-/// The calls that count against a budget.
-fn scope_of(rule: &Rule) -> LeaseScope {
-    let run = match &rule.run {
-        Some(run) => Some(run.to_string()),
-        None if rule.policy.per_run => Some(String::new()),
-        None => None,
-    };
-    LeaseScope { tenant: rule.key.tenant.clone(), user_path: rule.key.user_path.as_str().to_owned(), run }
 }

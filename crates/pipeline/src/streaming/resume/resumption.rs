@@ -65,7 +65,7 @@ pub async fn resume(
     let mut nothing = None;
     for deployment in resumable.deployments.clone() {
         // An empty continuation has to be paid for, too.
-        if Instant::now() >= deadline || !ticket.covers(1 + u32::from(nothing.is_some())) {
+        if Instant::now() >= deadline || !ticket.covers(1 + u32::from(nothing.is_some())).await {
             break;
         }
         let asked = ContinuationRequest {

@@ -5,11 +5,13 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use domain::clock::Timestamp;
+use pipeline::budgets;
 use pipeline::gateway::replication;
 use serde::Serialize;
 use store::{RegisteredReplica, Replica};
 use utoipa::ToSchema;
 
+use super::replica_leases::{self, ReplicaLeases};
 use crate::App;
 use crate::admin::record;
 use crate::authorized::{Authorized, Read, Runtime};
@@ -38,6 +40,7 @@ pub struct ReplicaStatus {
     /// Null on SQLite
     pub last_heartbeat_at: Option<String>,
     pub journal: ReplicaJournal,
+    pub budget_leases: ReplicaLeases,
 }
 
 /// The journal of a replica at its last heartbeat.
@@ -51,8 +54,8 @@ pub struct ReplicaJournal {
     pub lag_seconds: u64,
 }
 
-/// List the processes on the database: their versions, states and journals. A vanished one is listed until its journal
-/// has been drained, at most for a week.
+/// List the processes on the database: their versions, states, journals and budget leases. A vanished one is listed until
+/// its journal has been drained, at most for a week.
 #[utoipa::path(get, path = "/admin/api/v1/runtime/replicas", tag = "runtime", operation_id = "list_replicas",
     responses((status = 200, description = "The replicas", body = ReplicaList), (status = 401, description = "Unauthorized")),
     security(("bearer" = ["admin:runtime:read"])))]
@@ -73,6 +76,13 @@ pub async fn list(
             .iter()
             .map(|other| status(&other.replica, state_of(other), Some(other.heartbeat_at), now, false)),
     );
+    if app.gateway.budgets.is_leased() {
+        let leases = budgets::all_leases(app.refresher.store(), now).await?;
+        let mut leases = replica_leases::by_journal(leases);
+        for replica in &mut replicas {
+            replica.budget_leases = leases.remove(&replica.id).unwrap_or_default();
+        }
+    }
     let live = replicas.iter().filter(|replica| replica.state != VANISHED).count();
     Ok(Json(ReplicaList { live, replicas }))
 }
@@ -111,5 +121,6 @@ fn status(
             lag_records: replica.lag.records,
             lag_seconds: u64::try_from(age).unwrap_or(0),
         },
+        budget_leases: ReplicaLeases::default(),
     }
 }

@@ -45,6 +45,7 @@ async fn replicas_are_listed_with_their_state() {
         assert_eq!((&own["host"], &own["pid"]), (&json!("host-of-the-tests"), &json!(7)));
         assert_eq!((&own["version"], &own["state"]), (&json!("0.0.0-test"), &json!("live")));
         assert_eq!(own["journal"], json!({"lag_bytes": 0, "lag_records": 0, "lag_seconds": 0}));
+        assert_eq!(own["budget_leases"], json!({"windows": 0, "granted": 0.0, "largest": []}));
         if !is_shared(&app) {
             assert_eq!(
                 (&listed["live"], rest.len(), &own["last_heartbeat_at"]),
@@ -99,7 +100,7 @@ async fn a_heartbeat_registers_a_process_by_itself() {
 }
 
 /// Waits until a condition holds, and returns the time that it took.
-async fn eventually(app: &TestApp, condition: impl AsyncFn() -> bool) -> Duration {
+pub async fn eventually(app: &TestApp, condition: impl AsyncFn() -> bool) -> Duration {
     let started = app.clock.tick();
     while !condition().await {
         assert!(app.clock.tick() < started + Duration::from_secs(20), "it never came");

@@ -27,6 +27,8 @@ impl BudgetLeases {
         needs.sort_by(|one, other| one.key.cmp(&other.key));
         let work = async {
             let mut open = self.database.begin().await?;
+            // Like a grant of `take`: what is leased is used already.
+            open.execute("SET LOCAL synchronous_commit = on", &[]).await?;
             let mut leases = Vec::with_capacity(needs.len());
             // In the order in which `take` locks windows.
             for need in &needs {

@@ -102,6 +102,31 @@ async fn a_path_is_taken_as_a_whole_or_not_at_all() {
 }
 
 #[tokio::test]
+async fn grants_are_durable_whatever_the_default_of_the_server_is() {
+    on_postgres(|store| async move {
+        let leases = store.ledger().leases();
+        create(&store, "a", &[("/", "/")]).await;
+        // Records the setting of each transaction. It is off by default on a server of `scripts/postgres.sh`.
+        let database = store.database();
+        for text in [
+            "CREATE TABLE commits (setting TEXT NOT NULL)",
+            "CREATE FUNCTION record_commit() RETURNS trigger LANGUAGE plpgsql AS \
+             $$ BEGIN INSERT INTO commits SELECT current_setting('synchronous_commit'); RETURN NULL; END $$",
+            "CREATE TRIGGER commits AFTER INSERT OR UPDATE ON budget_leases \
+             FOR EACH ROW EXECUTE FUNCTION record_commit()",
+        ] {
+            database.execute(text, &[]).await.unwrap();
+        }
+        leases.take("a", &[ask("/", 10, 10)], 1).await.unwrap();
+        leases.ensure("b", &[need("/", "/", 10)]).await.unwrap();
+        let rows = database.fetch("SELECT setting FROM commits", &[]).await.unwrap();
+        let settings: Vec<String> = rows.iter().map(|row| row.get(0).unwrap()).collect();
+        assert!(settings.len() >= 2 && settings.iter().all(|setting| setting == "on"), "{settings:?}");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn giving_back_answers_and_frees() {
     on_postgres(|store| async move {
         let leases = store.ledger().leases();

@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use http::Method;
+use pipeline::gateway::replication;
 use pipeline::policy::Policy;
 use serde_json::{Value, json};
 use testkit::FaultScript;
 
 use super::{budget, set};
+use crate::admin::replicas::eventually;
 use crate::app::{self, Answer, TestApp, TestSettings};
 
 const STATUS: &str = "/admin/api/v1/runtime/status";
@@ -63,6 +65,42 @@ async fn leases_are_shown_where_budgets_are_shared() {
         assert!(shown["granted"].as_f64().unwrap() > 0.0, "{shown}");
         let page = app.get("/metrics").send().await.text();
         assert!(page.contains("gatehouse_budget_lease_windows 1"), "{page}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_leases_of_every_replica_are_listed() {
+    each_pair(async |app, other| {
+        set(&app, "/team", "daily", 1.0).await;
+        follow(&other).await;
+        for gateway in [&app, &other] {
+            let row = replication::own_row(&gateway.gateway, false);
+            gateway.refresher.store().replicas().beat(&row).await.unwrap();
+            let call = gateway.post("/v1/chat/completions", bounded(100));
+            call.header("x-gateway-user-path", "/team/a").send().await.expect_status(200);
+        }
+        let listed = app.get("/admin/api/v1/runtime/replicas").send().await.expect_status(200).json();
+        let ids = [app.gateway.journal.name(), other.gateway.journal.name()];
+        let period_end = budget(&app, "/team").await["period_end"].clone();
+        for (replica, id) in listed["replicas"].as_array().unwrap().iter().zip(ids) {
+            assert_eq!(replica["id"], id);
+            let leases = &replica["budget_leases"];
+            let lease = &leases["largest"][0];
+            assert_eq!((&leases["windows"], &leases["granted"]), (&json!(1), &lease["granted"]), "{leases}");
+            assert!(lease["granted"].as_f64().unwrap() > 0.0, "{leases}");
+            assert_eq!((&lease["user_path"], &lease["period_end"]), (&json!("/team"), &period_end));
+            assert_eq!((&lease["tenant_id"], &lease["run_id"]), (&Value::Null, &Value::Null));
+        }
+        // Deleting the budget gives everything back.
+        super::delete(&app, "/team", "daily").await.expect_status(200);
+        follow(&other).await;
+        eventually(&app, async || {
+            let listed = app.get("/admin/api/v1/runtime/replicas").send().await.expect_status(200).json();
+            let rows = listed["replicas"].as_array().unwrap();
+            rows.iter().all(|replica| replica["budget_leases"]["windows"] == 0)
+        })
+        .await;
     })
     .await;
 }
@@ -129,16 +167,16 @@ async fn a_lowered_amount_holds_on_all_replicas() {
 async fn without_the_database_a_lease_serves_until_it_is_used_up() {
     each_pair(async |app, other| {
         drop(other);
-        let budget_lease_wait = Duration::from_millis(200);
-        app.gateway.policy.replace(Policy { budget_lease_wait, ..app.gateway.policy.clone() }).unwrap();
         set(&app, "/team", "daily", 1.0).await;
         let team = |tokens: u64| {
             let call = app.post("/v1/chat/completions", bounded(tokens));
             call.header("x-gateway-user-path", "/team").send()
         };
         team(16).await.expect_status(200);
-        // The lease is filled in the background.
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        // The lease is filled in the background, for four calls like this one, which reserves about $0.0005.
+        eventually(&app, async || leases(&app).await["free"].as_f64().unwrap() > 0.001).await;
+        let budget_lease_wait = Duration::from_millis(200);
+        app.gateway.policy.replace(Policy { budget_lease_wait, ..app.gateway.policy.clone() }).unwrap();
         app.refresher.store().close().await;
         team(16).await.expect_status(200);
         let mut answers = Vec::new();
