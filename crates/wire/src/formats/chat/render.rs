@@ -1,48 +1,80 @@
 //! Renders a canonical answer as a complete chat completion.
 
+use std::borrow::Cow;
+
 use bytes::Bytes;
 use domain::canon::{Content, Reply, Tool, ToolCall};
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::details;
 use super::stop::{self, Held};
-use super::usage::write_usage;
+use super::usage::UsageMember;
 use crate::codec::Rendering;
 use crate::custom;
 
+/// A chat completion with the gateway's members.
+#[derive(Serialize)]
+struct Completion<'a> {
+    id: String,
+    object: &'static str,
+    created: i64,
+    model: &'a str,
+    choices: [Choice<'a>; 1],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<UsageMember>,
+    provider: &'a str,
+    latency: String,
+}
+
+#[derive(Serialize)]
+struct Choice<'a> {
+    index: u32,
+    message: Message<'a>,
+    logprobs: (),
+    finish_reason: &'static str,
+}
+
+#[derive(Serialize)]
+struct Message<'a> {
+    role: &'static str,
+    content: Option<Cow<'a, str>>,
+    refusal: Option<Cow<'a, str>>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    reasoning_content: Cow<'a, str>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    reasoning_details: Vec<Map<String, Value>>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    tool_calls: Vec<Value>,
+}
+
 pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     let (message, held) = message(reply, &rendering.tools);
-    let mut whole = json!({
-        "id": rendering.ids.answer("chatcmpl-"),
-        "object": "chat.completion",
-        "created": rendering.created,
-        "model": reply.model.as_deref().unwrap_or(&rendering.model),
-        "choices": [{
-            "index": 0,
-            "message": message,
-            "logprobs": null,
-            "finish_reason": stop::write(&reply.stop, held),
-        }],
-    });
-    if let Some(usage) = &reply.usage {
-        whole["usage"] = write_usage(usage);
-    }
-    whole["provider"] = (*rendering.provider).into();
-    whole["latency"] = format!("{}ms", rendering.latency_ms).into();
+    let finish_reason = stop::write(&reply.stop, held);
+    let whole = Completion {
+        id: rendering.ids.answer("chatcmpl-"),
+        object: "chat.completion",
+        created: rendering.created,
+        model: reply.model.as_deref().unwrap_or(&rendering.model),
+        choices: [Choice { index: 0, message, logprobs: (), finish_reason }],
+        usage: reply.usage.as_ref().map(UsageMember::new),
+        provider: &rendering.provider,
+        latency: format!("{}ms", rendering.latency_ms),
+    };
     serde_json::to_vec(&whole).unwrap_or_default().into()
 }
 
-fn message(reply: &Reply, tools: &[Tool]) -> (Map<String, Value>, Held) {
-    let (mut content, mut refusal, mut thoughts) = (None::<String>, None::<String>, String::new());
+fn message<'a>(reply: &'a Reply, tools: &[Tool]) -> (Message<'a>, Held) {
+    let (mut content, mut refusal, mut thoughts) = (None, None, Cow::Borrowed(""));
     let (mut calls, mut entries) = (Vec::new(), Vec::new());
     let mut states = Vec::new();
     let mut signed = false;
     for part in &reply.parts {
         match &part.content {
-            Content::Text(text) => content.get_or_insert_default().push_str(text),
-            Content::Refusal(text) => refusal.get_or_insert_default().push_str(text),
+            Content::Text(text) => *content.get_or_insert(Cow::Borrowed("")) += &**text,
+            Content::Refusal(text) => *refusal.get_or_insert(Cow::Borrowed("")) += &**text,
             Content::Thinking(thinking) => {
-                thoughts.push_str(&thinking.text);
+                thoughts += &*thinking.text;
                 signed |= thinking.opaque.is_some();
                 entries.extend(details::for_client(&thinking.text, thinking.opaque.as_ref()));
             }
@@ -64,30 +96,20 @@ fn message(reply: &Reply, tools: &[Tool]) -> (Map<String, Value>, Held) {
     entries.extend(states);
     let held = Held { calls: !calls.is_empty(), refusal: refusal.is_some() };
     if !held.calls && !held.refusal {
-        content.get_or_insert_default();
+        content.get_or_insert(Cow::Borrowed(""));
     }
-    let mut message = Map::new();
-    message.insert("role".into(), "assistant".into());
-    message.insert("content".into(), content.into());
-    message.insert("refusal".into(), refusal.into());
-    if !thoughts.is_empty() {
-        message.insert("reasoning_content".into(), thoughts.into());
-    }
-    if !entries.is_empty() {
-        message.insert("reasoning_details".into(), numbered(entries));
-    }
-    if held.calls {
-        message.insert("tool_calls".into(), calls.into());
-    }
-    (message, held)
-}
-
-fn numbered(entries: Vec<Map<String, Value>>) -> Value {
-    let number = |(index, mut entry): (usize, Map<String, Value>)| {
+    for (index, entry) in entries.iter_mut().enumerate() {
         entry.entry("index").or_insert_with(|| index.into());
-        entry
+    }
+    let message = Message {
+        role: "assistant",
+        content,
+        refusal,
+        reasoning_content: thoughts,
+        reasoning_details: entries,
+        tool_calls: calls,
     };
-    entries.into_iter().enumerate().map(number).collect()
+    (message, held)
 }
 
 /// Whether the call is rendered as a custom tool call: a client that declared a custom tool gets plain input, even if
