@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes, BytesMut};
 use domain::canon::{Content, Reply, Tool, ToolCall};
+use domain::json::push_string;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
@@ -13,55 +14,65 @@ use super::usage::UsageMember;
 use crate::codec::Rendering;
 use crate::custom;
 
-/// A chat completion with the gateway's members.
-#[derive(Serialize)]
-struct Completion<'a> {
-    id: String,
-    object: &'static str,
-    created: i64,
-    model: &'a str,
-    choices: [Choice<'a>; 1],
-    #[serde(skip_serializing_if = "Option::is_none")]
-    usage: Option<UsageMember>,
-    provider: &'a str,
-    latency: String,
-}
-
-#[derive(Serialize)]
-struct Choice<'a> {
-    index: u32,
-    message: Message<'a>,
-    logprobs: (),
-    finish_reason: &'static str,
-}
-
-#[derive(Serialize)]
+/// The message of an answer.
 struct Message<'a> {
-    role: &'static str,
     content: Option<Cow<'a, str>>,
     refusal: Option<Cow<'a, str>>,
-    #[serde(skip_serializing_if = "str::is_empty")]
     reasoning_content: Cow<'a, str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     reasoning_details: Vec<Map<String, Value>>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     tool_calls: Vec<Value>,
 }
 
 pub fn render(reply: &Reply, rendering: &mut Rendering) -> Bytes {
     let (message, held) = message(reply, &rendering.tools);
-    let finish_reason = stop::write(&reply.stop, held);
-    let whole = Completion {
-        id: rendering.ids.answer("chatcmpl-"),
-        object: "chat.completion",
-        created: rendering.created,
-        model: reply.model.as_deref().unwrap_or(&rendering.model),
-        choices: [Choice { index: 0, message, logprobs: (), finish_reason }],
-        usage: reply.usage.as_ref().map(UsageMember::new),
-        provider: &rendering.provider,
-        latency: format!("{}ms", rendering.latency_ms),
-    };
-    serde_json::to_vec(&whole).unwrap_or_default().into()
+    let length = |text: &Option<Cow<'_, str>>| text.as_deref().map_or(0, str::len);
+    let mut out = BytesMut::with_capacity(length(&message.content) + message.reasoning_content.len() + 768);
+    push_member(&mut out, "{\"id\":", &rendering.ids.answer("chatcmpl-"));
+    let created = rendering.created;
+    out.put_slice(format!(",\"object\":\"chat.completion\",\"created\":{created}").as_bytes());
+    push_member(&mut out, ",\"model\":", reply.model.as_deref().unwrap_or(&rendering.model));
+    out.put_slice(b",\"choices\":[{\"index\":0,\"message\":");
+    message.write(&mut out);
+    push_member(&mut out, ",\"logprobs\":null,\"finish_reason\":", stop::write(&reply.stop, held));
+    out.put_slice(b"}]");
+    if let Some(usage) = &reply.usage {
+        push_json(&mut out, ",\"usage\":", &UsageMember::new(usage));
+    }
+    push_member(&mut out, ",\"provider\":", &rendering.provider);
+    out.put_slice(format!(",\"latency\":\"{}ms\"}}", rendering.latency_ms).as_bytes());
+    out.freeze()
+}
+
+impl Message<'_> {
+    fn write(&self, out: &mut BytesMut) {
+        out.put_slice(b"{\"role\":\"assistant\"");
+        for (name, text) in [(",\"content\":", &self.content), (",\"refusal\":", &self.refusal)] {
+            match text {
+                Some(text) => push_member(out, name, text),
+                None => push_json(out, name, &()),
+            }
+        }
+        if !self.reasoning_content.is_empty() {
+            push_member(out, ",\"reasoning_content\":", &self.reasoning_content);
+        }
+        if !self.reasoning_details.is_empty() {
+            push_json(out, ",\"reasoning_details\":", &self.reasoning_details);
+        }
+        if !self.tool_calls.is_empty() {
+            push_json(out, ",\"tool_calls\":", &self.tool_calls);
+        }
+        out.put_u8(b'}');
+    }
+}
+
+fn push_member(out: &mut BytesMut, name: &str, text: &str) {
+    out.put_slice(name.as_bytes());
+    push_string(out, text);
+}
+
+fn push_json(out: &mut BytesMut, name: &str, value: &impl Serialize) {
+    out.put_slice(name.as_bytes());
+    out.put_slice(&serde_json::to_vec(value).unwrap_or_default());
 }
 
 fn message<'a>(reply: &'a Reply, tools: &[Tool]) -> (Message<'a>, Held) {
@@ -102,7 +113,6 @@ fn message<'a>(reply: &'a Reply, tools: &[Tool]) -> (Message<'a>, Held) {
         entry.entry("index").or_insert_with(|| index.into());
     }
     let message = Message {
-        role: "assistant",
         content,
         refusal,
         reasoning_content: thoughts,
