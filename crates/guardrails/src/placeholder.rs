@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::{self, Debug, Formatter};
+use std::sync::{Arc, LazyLock};
 
 use hmac::{Hmac, Mac as _};
 use sha2::Sha256;
@@ -17,18 +18,28 @@ const REDACTED: &str = "[REDACTED]";
 
 /// The key of a caller's scope. The same value gets the same placeholder in all calls with the same key.
 #[derive(Clone)]
-pub struct ScopeKey(Hmac<Sha256>);
+pub struct ScopeKey(Arc<LazyLock<Hmac<Sha256>, DeriveKey>>);
+
+type DeriveKey = Box<dyn FnOnce() -> Hmac<Sha256> + Send>;
 
 impl ScopeKey {
     pub fn new(key: &[u8; 32]) -> Self {
-        let mut block = [0; 64];
-        block[..32].copy_from_slice(key);
-        Self(Hmac::new((&block).into()))
+        let key = *key;
+        Self::derived(move || key)
+    }
+
+    /// A key that is derived when the first placeholder needs it: most calls have none.
+    pub fn derived(derive: impl FnOnce() -> [u8; 32] + Send + 'static) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(move || {
+            let mut block = [0; 64];
+            block[..32].copy_from_slice(&derive());
+            Hmac::new((&block).into())
+        }))))
     }
 
     /// The whole code of a value; a placeholder takes a part from its start.
     fn code(&self, kind: PiiKind, value: &str) -> String {
-        let mac = self.0.clone().chain_update(kind.name()).chain_update([0]).chain_update(value);
+        let mac = Hmac::clone(&self.0).chain_update(kind.name()).chain_update([0]).chain_update(value);
         let bytes = mac.finalize().into_bytes();
         bytes.iter().map(|byte| char::from(CODE_ALPHABET[usize::from(byte % 32)])).collect()
     }

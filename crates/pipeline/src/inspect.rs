@@ -117,7 +117,7 @@ async fn run_sized<T: Send + 'static>(
 async fn inspect_with_remote(
     request: RequestToInspect,
     guardrails: &Arc<CallGuardrails>,
-    key: &Arc<ScopeKey>,
+    key: &ScopeKey,
     ticket: &mut Ticket,
 ) -> Result<RequestInspector, Fault> {
     let gateway = ticket.gateway().clone();
@@ -157,6 +157,7 @@ pub(crate) fn request_to_inspect(
     Ok(RequestToInspect {
         surface: call.surface,
         body: call.request.body.clone(),
+        object: Some(call.request.object.clone()),
         history: history.unwrap_or_default(),
         edits_signed: false,
         classifier: guardrails.uses_classifier().then(|| gateway.classifier()).flatten(),

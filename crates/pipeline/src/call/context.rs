@@ -41,7 +41,7 @@ pub struct CallContext {
     /// The values behind reversible placeholders in the request, which are restored in its answer.
     placeholders: Option<Arc<PlaceholderMap>>,
     /// The key of the caller's placeholders, once it is needed.
-    placeholder_key: OnceLock<Arc<ScopeKey>>,
+    placeholder_key: OnceLock<ScopeKey>,
     /// Whether policy and workflow are those of the call.
     is_resolved: bool,
     /// Whether they are those of its path alone.
@@ -169,8 +169,8 @@ impl CallContext {
     }
 
     /// The key of the caller's reversible placeholders. It is derived once: the request and the answer need it.
-    pub fn placeholder_key(&self) -> &Arc<ScopeKey> {
-        self.placeholder_key.get_or_init(|| Arc::new(scope_key(&self.snapshot.master, &self.owner)))
+    pub fn placeholder_key(&self) -> &ScopeKey {
+        self.placeholder_key.get_or_init(|| scope_key(self.snapshot.master, &self.owner))
     }
 
     /// Whether the answer is inspected, or placeholders are restored in it.

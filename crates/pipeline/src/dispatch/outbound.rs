@@ -10,7 +10,7 @@ use domain::canon::{CustomTool, Dropped, FunctionTool, Prompt, Tool};
 use domain::fault::{self, Fault, FaultCode};
 use egress::Outbound;
 use http::Method;
-use wire::codec::{Decoding, EchoedRequest, IdGenerator, Rendering, Request, Target};
+use wire::codec::{self, Decoding, EchoedRequest, IdGenerator, Rendering, Request, Target};
 use wire::formats;
 use wire::renames::Renames;
 
@@ -99,12 +99,29 @@ pub fn prepare(
                 trace_headers: Vec::new(),
             })
         }
+        ForwardingMode::Translated(TranslationReason::Guardrails) if is_sent_unchanged(client, &request) => {
+            let translation = same_format_answer(call, deployment, context, client);
+            Ok(PreparedRequest {
+                surface: Surface::Converse(client),
+                body: formats::native(Surface::Converse(client)).splice(&request, &target),
+                response_mode: ResponseMode::Translated(Box::new(translation)),
+                dropped: Dropped::default(),
+                trace_headers: Vec::new(),
+            })
+        }
         ForwardingMode::Translated(why) => {
             let continuity = if resumable { Continuity::Resumable } else { Continuity::Single };
             let prompt = read(call, request, client)?;
             translate(call, deployment, context, prompt, Conversion { client, upstream, why, continuity })
         }
     }
+}
+
+/// Whether a request whose answer alone is inspected is sent in the client's own bytes. It is not if the gateway may hold
+/// reasoning state that belongs into it, or has to store its answer under an id of its own.
+fn is_sent_unchanged(client: Format, request: &Request) -> bool {
+    let may_lack_state = client == Format::Chat && request.may_repeat_tool_calls();
+    client != Format::Responses && !may_lack_state && !codec::carries_sealed_state(&request.body)
 }
 
 /// Whether guardrails need the answer in the canonical model: they inspect it, or have changed the request that the
@@ -252,7 +269,8 @@ pub fn same_format_answer(
     format: Format,
 ) -> Translation {
     // A request that cannot be parsed has no tools and no schema that are known here.
-    let traits = call.prompt(format).ok().map(|prompt| AnswerTraits {
+    let prompt = call.request.may_shape_answer().then(|| call.prompt(format).ok()).flatten();
+    let traits = prompt.map(|prompt| AnswerTraits {
         tools: special_tools(&prompt.tools),
         is_json: prompt.output.is_some(),
         ..AnswerTraits::default()

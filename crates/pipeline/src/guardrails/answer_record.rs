@@ -55,6 +55,7 @@ pub fn redact_recorded_request(
     let request = RequestToInspect {
         surface,
         body: body.clone(),
+        object: None,
         history: Vec::new(),
         edits_signed: true,
         classifier: None,

@@ -138,13 +138,18 @@ fn names(steps: &[Step]) -> Vec<String> {
 }
 
 /// The key of a caller's reversible placeholders: the same for all of its calls, and different for other callers.
-pub fn scope_key(secret: &[u8; 32], owner: &Owner) -> ScopeKey {
+pub fn scope_key(secret: [u8; 32], owner: &Owner) -> ScopeKey {
+    let (tenant, key) = (owner.tenant.clone(), owner.key.clone());
+    ScopeKey::derived(move || derive_key(&secret, tenant.as_deref().unwrap_or_default(), &key))
+}
+
+fn derive_key(secret: &[u8; 32], tenant: &str, key: &str) -> [u8; 32] {
     let mut block = [0; 64];
     block[..32].copy_from_slice(secret);
     let mut mac = Hmac::<Sha256>::new((&block).into());
-    for part in ["guardrail placeholders", owner.tenant.as_deref().unwrap_or_default(), &owner.key] {
+    for part in ["guardrail placeholders", tenant, key] {
         mac.update(part.as_bytes());
         mac.update(&[0]);
     }
-    ScopeKey::new(&mac.finalize().into_bytes().into())
+    mac.finalize().into_bytes().into()
 }

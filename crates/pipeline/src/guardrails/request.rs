@@ -7,6 +7,7 @@ use domain::canon::Role;
 use domain::fault::{self, Fault};
 use domain::json::quote;
 use domain::receipt::{GuardedSubject, GuardrailVerdict, Verdict};
+use wire::json::Object;
 use wire::splice::{self, Patch};
 use wire::text_parts::{self, BodyTexts, TextKind, TextPart};
 use wire::{json, system_prompt};
@@ -22,6 +23,8 @@ use super::state::{GuardrailState, NewText};
 pub struct RequestToInspect {
     pub surface: Surface,
     pub body: Bytes,
+    /// The members of the body, if it has been scanned.
+    pub object: Option<Object>,
     /// The stored earlier turns of a Responses conversation, as arrays of items.
     pub history: Vec<Bytes>,
     /// Whether texts with a signature are edited, too; not in requests that are sent.
@@ -77,6 +80,8 @@ pub struct RequestInspector {
     surface: Surface,
     /// The body and the earlier turns after the steps so far.
     body: Bytes,
+    /// The members of the body; `None` if it has to be scanned.
+    object: Option<Object>,
     history: Vec<Bytes>,
     edits_signed: bool,
     classifier: Option<Classifier>,
@@ -94,10 +99,11 @@ pub struct RequestInspector {
 
 impl RequestInspector {
     pub fn new(request: RequestToInspect) -> Self {
-        let RequestToInspect { surface, body, history, edits_signed, classifier } = request;
+        let RequestToInspect { surface, body, object, history, edits_signed, classifier } = request;
         Self {
             surface,
             body,
+            object,
             history,
             edits_signed,
             classifier,
@@ -148,8 +154,7 @@ impl RequestInspector {
         let parts = text_parts::request_texts(self.surface, &self.body, &object).parts;
         let mut texts = texts.into_iter();
         if let Some(body) = replaced(&self.body, &parts, &mut texts, self.edits_signed, states) {
-            self.body = body;
-            self.is_changed = true;
+            self.set_body(body);
         }
         let mut is_changed = false;
         for items in &mut self.history {
@@ -178,9 +183,12 @@ impl RequestInspector {
     }
 
     fn inspect_texts(&mut self, states: &mut [GuardrailState]) -> Result<(), Fault> {
-        let Self { surface, body, history, edits_signed, is_changed, changes, .. } = self;
-        let object = json::scan(body)?;
-        let texts = text_parts::request_texts(*surface, body, &object);
+        let Self { surface, body, object, history, edits_signed, changes, .. } = self;
+        let object = match object {
+            Some(object) => &*object,
+            None => object.insert(json::scan(body)?),
+        };
+        let texts = text_parts::request_texts(*surface, body, object);
         if let Some(name) = &texts.case_variant {
             self.has_case_variant = true;
             return Err(uninspected_member(name));
@@ -198,18 +206,21 @@ impl RequestInspector {
         let turns: Vec<Option<Bytes>> = turns.collect();
         editor.classify();
         if let Some(edited) = edited {
-            *body = edited;
-            *is_changed = true;
+            self.set_body(edited);
         }
         if let Some(fault) = GuardrailState::fault_of(states) {
             return Err(fault);
         }
         if turns.iter().any(Option::is_some) {
-            *history =
-                turns.into_iter().zip(&*history).map(|(new, old)| new.unwrap_or(old.clone())).collect();
-            changes.history = Some(history.clone());
+            let turns = turns.into_iter().zip(&self.history);
+            self.history = turns.map(|(new, old)| new.unwrap_or(old.clone())).collect();
+            self.changes.history = Some(self.history.clone());
         }
         Ok(())
+    }
+
+    fn set_body(&mut self, body: Bytes) {
+        (self.body, self.object, self.is_changed) = (body, None, true);
     }
 
     /// Applies the guardrails of the step that change the instructions.
@@ -222,8 +233,7 @@ impl RequestInspector {
             let changed = system_prompt::apply(format, &self.body, &object, config.mode, &config.content);
             let Some(changed) = changed else { continue };
             if guardrail.is_enforced() {
-                self.body = changed;
-                self.is_changed = true;
+                self.set_body(changed);
             }
             state.record_change();
         }

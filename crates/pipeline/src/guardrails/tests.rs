@@ -38,6 +38,7 @@ fn inspect(steps: &[Step], format: Format, body: &Value) -> RequestInspection {
     let request = RequestToInspect {
         surface: Surface::Converse(format),
         body: Bytes::from(body.to_string()),
+        object: None,
         history: Vec::new(),
         edits_signed: false,
         classifier: None,

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use bytes::Bytes;
 use domain::call::Format;
 
-use crate::json::{self, Object};
+use crate::json::{self, KeyFilter, Object};
 
 #[derive(Clone, Debug)]
 pub struct Request {
@@ -23,6 +23,29 @@ pub struct Request {
     /// The number of choices requested.
     pub choices: u64,
     pub places: MemberIndexes,
+}
+
+impl Request {
+    /// Whether the request may declare tools or an output format, on which the reading of its answer depends.
+    pub fn may_shape_answer(&self) -> bool {
+        const CHAT: KeyFilter = KeyFilter::of(&["tools", "functions", "response_format"]);
+        const MESSAGES: KeyFilter = KeyFilter::of(&["tools", "output_format", "output_config"]);
+        const RESPONSES: KeyFilter = KeyFilter::of(&["tools", "text"]);
+        const GEMINI: KeyFilter = KeyFilter::of(&["tools", "generationConfig", "generation_config"]);
+        let keys = match self.format {
+            Format::Chat => CHAT,
+            Format::Messages => MESSAGES,
+            Format::Responses => RESPONSES,
+            Format::Gemini => GEMINI,
+        };
+        self.object.keys.may_share_key(keys)
+    }
+
+    /// Whether the request may repeat tool calls of earlier answers.
+    pub fn may_repeat_tool_calls(&self) -> bool {
+        const TOOL_CALLS: KeyFilter = KeyFilter::of(&["tool_calls"]);
+        self.object.keys.may_share_key(TOOL_CALLS)
+    }
 }
 
 /// The client's request, for formats whose answers repeat parts of it. Shares the body, which is never parsed as a

@@ -38,7 +38,7 @@ pub use classify::classify;
 pub(super) use error::render_error;
 pub use quick_scan::{event_id, has_choices};
 pub use request::include_usage;
-pub use usage::{read_usage, write_usage};
+pub use usage::{UsageMember, read_usage};
 
 pub struct Chat;
 

@@ -201,6 +201,23 @@ fn any_json() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
+    /// Escapes, half escapes and surrogates are read as a full parser reads them.
+    #[test]
+    fn strings_are_unescaped_as_by_a_parser(
+        pieces in prop::collection::vec(
+            prop::sample::select(vec![
+                "a", "é", "🦀", "\\n", "\\t", "\\\"", "\\\\", "\\/", "\\b", "\\f", "\\r", "\\u0041", "\\u00E9", "\\ud83e", "\\udd80",
+                "\\u", "\\u12", "\\x", "0", "+",
+            ]),
+            0..8,
+        ),
+    ) {
+        let raw = format!("\"{}\"", pieces.concat());
+        let expected = serde_json::from_str::<String>(&raw).ok();
+        let found = string_at(raw.as_bytes(), &(0..raw.len())).map(|text| text.into_owned());
+        prop_assert_eq!(found, expected, "{}", raw);
+    }
+
     #[test]
     fn every_json_object_is_taken_apart(value in prop::collection::hash_map(".{0,9}", any_json(), 0..8), pretty: bool) {
         let value: Value = value.into_iter().collect();

@@ -23,6 +23,7 @@ fn inspect(document: Value, messages: Value, classifier: Option<Classifier>) -> 
     let request = RequestToInspect {
         surface: Surface::Converse(Format::Chat),
         body: Bytes::from(json!({"model": "m", "messages": messages}).to_string()),
+        object: None,
         history: Vec::new(),
         edits_signed: false,
         classifier,

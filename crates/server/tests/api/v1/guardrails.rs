@@ -65,6 +65,28 @@ async fn answers_of_all_formats_are_redacted_whole_and_streamed() {
 }
 
 #[tokio::test]
+async fn a_request_in_the_format_of_its_provider_is_sent_as_the_client_wrote_it() {
+    app::each_with(TestSettings::every_dialect, async |app| {
+        guard(&app, &[("personal", pii("both", json!({})))]).await;
+        for (client, upstream) in
+            [(Client::Chat, "openai/gpt-4.1~"), (Client::Messages, "anthropic/claude-sonnet-4-5~")]
+        {
+            let model = format!("{upstream}text");
+            for stream in [false, true] {
+                let mut body = client.body(&model, TEXT);
+                body["x_vendor_option"] = json!({"b": 1, "a": [2]});
+                let answer = client.send(&app, &model, stream, body).send().await.expect_status(200);
+                let sent = app.last_upstream_request();
+                assert!(sent.contains(r#""x_vendor_option":{"b":1,"a":[2]}"#), "{client:?}: {sent}");
+                assert!(sent.contains(REDACTED), "{client:?}: {sent}");
+                assert!(client.text(&answer).contains(REDACTED), "{client:?}: {}", answer.text());
+            }
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn reversible_placeholders_are_restored_for_the_client() {
     app::each_with(TestSettings::every_dialect, async |app| {
         guard(&app, &[("personal", pii("both", json!({"reversible": true})))]).await;

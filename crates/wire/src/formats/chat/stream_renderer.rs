@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::render::is_custom;
 use super::stop::{self, Held};
-use super::usage::write_usage;
+use super::usage::UsageMember;
 use super::{details, error};
 use crate::codec::{Renderer, Rendering};
 use crate::custom;
@@ -210,7 +210,8 @@ impl StreamRenderer {
         if let Some(usage) = self.usage.as_deref().filter(|_| self.rendering.include_usage) {
             let end = self.head.len() - CHOICE.len();
             out.extend_from_slice(&self.head[..end]);
-            out.extend_from_slice(format!("],\"usage\":{}}}\n\n", write_usage(usage)).as_bytes());
+            let usage = serde_json::to_string(&UsageMember::new(usage)).unwrap_or_default();
+            out.extend_from_slice(format!("],\"usage\":{usage}}}\n\n").as_bytes());
         }
         out.put_slice(b"data: [DONE]\n\n");
     }

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use domain::money::Nanos;
 use domain::usage::{Tokens, Untold, Usage};
-use serde_json::{Value, json};
+use serde::Serialize;
 
 use crate::codec::number;
 use crate::count::count;
@@ -30,29 +30,56 @@ pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     Some(Usage { tokens, untold, reported_cost, caveat, ..Usage::default() })
 }
 
-/// Writes totals that include their parts, as OpenAI counts them.
-pub fn write_usage(usage: &Usage) -> Value {
-    let tokens = &usage.tokens;
-    let mut written = json!({
-        "prompt_tokens": tokens.total_input(),
-        "completion_tokens": tokens.total_output(),
-        "total_tokens": tokens.total(),
-        "prompt_tokens_details": {
-            "cached_tokens": tokens.cache_read,
-            "cache_write_tokens": tokens.cache_write(),
-        },
-        "completion_tokens_details": {"reasoning_tokens": tokens.reasoning},
-    });
-    if tokens.audio_input > 0 {
-        written["prompt_tokens_details"]["audio_tokens"] = tokens.audio_input.into();
+/// The `usage` member: totals that include their parts, as OpenAI counts them.
+#[derive(Serialize)]
+pub struct UsageMember {
+    prompt_tokens: u64,
+    completion_tokens: u64,
+    total_tokens: u64,
+    prompt_tokens_details: InputDetails,
+    completion_tokens_details: OutputDetails,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cost: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct InputDetails {
+    cached_tokens: u64,
+    cache_write_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    audio_tokens: u64,
+}
+
+#[derive(Serialize)]
+struct OutputDetails {
+    reasoning_tokens: u64,
+    #[serde(skip_serializing_if = "is_zero")]
+    audio_tokens: u64,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+impl UsageMember {
+    pub fn new(usage: &Usage) -> Self {
+        let tokens = &usage.tokens;
+        Self {
+            prompt_tokens: tokens.total_input(),
+            completion_tokens: tokens.total_output(),
+            total_tokens: tokens.total(),
+            prompt_tokens_details: InputDetails {
+                cached_tokens: tokens.cache_read,
+                cache_write_tokens: tokens.cache_write(),
+                audio_tokens: tokens.audio_input,
+            },
+            completion_tokens_details: OutputDetails {
+                reasoning_tokens: tokens.reasoning,
+                audio_tokens: tokens.audio_output,
+            },
+            cost: usage.reported_cost.map(Nanos::usd),
+        }
     }
-    if tokens.audio_output > 0 {
-        written["completion_tokens_details"]["audio_tokens"] = tokens.audio_output.into();
-    }
-    if let Some(cost) = usage.reported_cost {
-        written["cost"] = cost.usd().into();
-    }
-    written
 }
 
 struct Reader<'a> {
