@@ -10,7 +10,7 @@ use domain::usage::Usage;
 use egress::EgressError;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::time::{Instant, timeout_at};
-use wire::codec::AnswerReader;
+use wire::codec::{self, AnswerReader};
 use wire::response_facts::ResponseFacts;
 
 use super::outbound::PreparedRequest;
@@ -195,26 +195,45 @@ struct Unreadable {
 }
 
 fn read(instance: &str, response_mode: ResponseMode, bytes: Bytes) -> Result<Answer, Box<Unreadable>> {
-    let reader = response_mode.upstream();
-    let unreadable = |fault, usage| Box::new(Unreadable { fault, usage });
-    let answer = reader.read_answer(&bytes).map_err(|_| {
+    match response_mode {
+        ResponseMode::Native(native) => {
+            let answer = read_positions(instance, native, &bytes)?;
+            Ok(Answer::Native(native, bytes, Box::new(answer)))
+        }
+        ResponseMode::Translated(mut translation) => {
+            let upstream = translation.upstream;
+            match upstream.decode(&bytes, &mut translation.decoding) {
+                Ok(mut reply) => {
+                    translation.renames.restore_reply(&mut reply);
+                    Ok(Answer::Translated(translation, Box::new(reply)))
+                }
+                // The response may be an error, and it may report usage all the same.
+                Err(fault) => {
+                    let answer = read_positions(instance, upstream, &bytes)?;
+                    let usage = answer.usage.and_then(|range| upstream.read_usage(&bytes[range], None));
+                    Err(Box::new(Unreadable { fault, usage }))
+                }
+            }
+        }
+    }
+}
+
+/// The positions of what is read from a response; an error if it is not a valid response, or reports one.
+fn read_positions(
+    instance: &str,
+    reader: &dyn AnswerReader,
+    bytes: &Bytes,
+) -> Result<codec::Answer, Box<Unreadable>> {
+    let answer = reader.read_answer(bytes).map_err(|_| {
         let fault =
             fault::upstream_invalid_response(instance, "the body is not a valid response of this API");
-        unreadable(fault, reader.find_usage(&bytes))
+        Box::new(Unreadable { fault, usage: reader.find_usage(bytes) })
     })?;
-    if let Some(error) = &answer.error {
-        return Err(unreadable(reader.read_stream_error(&bytes[error.clone()], instance), None));
-    }
-    match response_mode {
-        ResponseMode::Native(native) => Ok(Answer::Native(native, bytes, Box::new(answer))),
-        ResponseMode::Translated(mut translation) => {
-            let decoded = translation.upstream.decode(&bytes, &mut translation.decoding);
-            let mut reply = decoded.map_err(|fault| {
-                let usage = answer.usage.clone().and_then(|range| reader.read_usage(&bytes[range], None));
-                unreadable(fault, usage)
-            })?;
-            translation.renames.restore_reply(&mut reply);
-            Ok(Answer::Translated(translation, Box::new(reply)))
+    match &answer.error {
+        None => Ok(answer),
+        Some(error) => {
+            let fault = reader.read_stream_error(&bytes[error.clone()], instance);
+            Err(Box::new(Unreadable { fault, usage: None }))
         }
     }
 }
