@@ -5,12 +5,13 @@ import random
 import sys
 
 from harness import Suite
-from replicas import budgets, limits, revocation
+from replicas import budgets, cpu, limits, revocation
 from replicas.cluster import Cluster
 
 PARTS = {
     "revocation": revocation.run,
     "statements": budgets.statements,
+    "cpu": cpu.run,
     "budgets": budgets.run,
     "limits": limits.run,
 }
@@ -21,9 +22,13 @@ def main():
     suite.add_argument("--only", choices=list(PARTS), action="append", help="default: all")
     suite.add_argument("--amount", default="4", help="amount of each budget in US dollars (default 4)")
     suite.add_argument("--pause", type=float, help="mean pause of a worker between calls in seconds (default 0.5, quick 1)")
+    suite.add_argument("--rounds", type=int, help="interleaved rounds of the part cpu (default 20, quick 3)")
+    suite.add_argument("--calls", type=int, help="calls of each round (default 1,000, quick 100)")
     suite.add_argument("--seed", type=int, default=random.randrange(2**32))
     options = suite.parse()
     options.pause = options.pause or (1.0 if options.quick else 0.5)
+    options.rounds = options.rounds or (3 if options.quick else 20)
+    options.calls = options.calls or (100 if options.quick else 1000)
     suite.note(f"seed {options.seed}")
     chosen = {name: part for name, part in PARTS.items() if suite.selects(name)}
     suite.run("", lambda app: run(app, chosen, options))
