@@ -16,7 +16,6 @@ impl BudgetState {
     /// Installs new rules, and counts held and unbooked amounts again by the scope of each call.
     pub fn install(&mut self, index: Option<Arc<Index>>, now: Timestamp) {
         let before = self.index.take();
-        let was_leased = before.as_ref().is_some_and(|before| before.is_leased());
         let mut lowered = Vec::new();
         let known = std::mem::take(&mut self.windows);
         let known = known.into_iter().enumerate();
@@ -54,7 +53,7 @@ impl BudgetState {
         self.derive_for_known_calls(now);
         self.count_anew();
         self.recall_lowered(&lowered);
-        self.schedule_resync(was_leased);
+        self.schedule_resync();
         self.is_lease_due = true;
     }
 

@@ -119,9 +119,9 @@ impl BudgetState {
         registered.is_some()
     }
 
-    /// Has the leases read again: windows may have been dropped with their rules, the last ones, too.
-    pub(in crate::budgets::state) fn schedule_resync(&mut self, was_leased: bool) {
-        self.leasing.must_resync |= was_leased || self.index.as_ref().is_some_and(|index| index.is_leased());
+    /// Has the leases read again: windows may have been dropped with their rules.
+    pub(in crate::budgets::state) fn schedule_resync(&mut self) {
+        self.leasing.must_resync |= self.index.as_ref().is_some_and(|index| index.is_leased());
     }
 
     /// Reduces leases by what was booked under them.
