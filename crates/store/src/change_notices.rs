@@ -29,10 +29,13 @@ pub enum ChangedData {
     SemanticCache,
     /// Budget leases: a call found no room, so that what is free in leases has to be given back.
     BudgetLeases,
+    /// Heartbeats of replicas. They also show that notices arrive: a connection pooler may swallow them.
+    Replicas,
 }
 
 impl ChangedData {
-    pub const ALL: [Self; 4] = [Self::Documents, Self::Sessions, Self::SemanticCache, Self::BudgetLeases];
+    pub const ALL: [Self; 5] =
+        [Self::Documents, Self::Sessions, Self::SemanticCache, Self::BudgetLeases, Self::Replicas];
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -40,6 +43,7 @@ impl ChangedData {
             Self::Sessions => "sessions",
             Self::SemanticCache => "semantic_cache",
             Self::BudgetLeases => "budget_leases",
+            Self::Replicas => "replicas",
         }
     }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use domain::clock::Timestamp;
 
+use crate::change_notices::{self, ChangedData};
 use crate::database::{Database, Row, Value};
 use crate::journal::Lag;
 use crate::{Store, StoreError};
@@ -99,6 +100,7 @@ impl Replicas {
             number(LIVE_FOR.as_micros() as u64),
         ];
         let rows = self.database.fetch(BEAT, &values).await?;
+        change_notices::announce_committed(&self.database, ChangedData::Replicas).await?;
         let others: i64 = rows.first().ok_or(StoreError::NotFound)?.get(0)?;
         Ok(u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1))
     }

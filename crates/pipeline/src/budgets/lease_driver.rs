@@ -112,16 +112,23 @@ impl Budgets {
         self.replicas.store(replicas.max(1), Ordering::Relaxed);
     }
 
-    /// Has recalls looked for at once: a replica has announced that it found no room. From then on they are looked for
-    /// by themselves less often, until `lease_notifications_lost`.
-    pub fn lease_notified(&self) {
-        self.state.lock().lease_notified(true);
+    /// Has recalls looked for at once: a replica has announced that it found no room.
+    pub fn lease_notified(&self, now: Duration) {
+        let mut state = self.state.lock();
+        state.notices_arrive(Some(now));
+        state.look_for_recalls();
+        drop(state);
         self.lease_wake.notify_one();
     }
 
-    /// Has recalls looked for regularly again: notifications do not arrive any more.
+    /// Records that notices arrive: recalls are looked for by themselves less often.
+    pub fn notices_arrive(&self, now: Duration) {
+        self.state.lock().notices_arrive(Some(now));
+    }
+
+    /// Has recalls looked for regularly again: notices do not arrive any more.
     pub fn lease_notifications_lost(&self) {
-        self.state.lock().lease_notified(false);
+        self.state.lock().notices_arrive(None);
     }
 }
 

@@ -78,8 +78,8 @@ pub async fn keep_listening(gateway: Arc<Gateway>, store: Store) {
                 ChangedData::ALL.into_iter().for_each(|data| signals.wake(data));
                 loop {
                     match listener.next().await {
-                        // Not before one has arrived: a connection pooler may swallow them.
-                        Ok(ChangedData::BudgetLeases) => gateway.budgets.lease_notified(),
+                        Ok(ChangedData::BudgetLeases) => gateway.budgets.lease_notified(gateway.clock.tick()),
+                        Ok(ChangedData::Replicas) => gateway.budgets.notices_arrive(gateway.clock.tick()),
                         Ok(data) => signals.wake(data),
                         Err(error) => {
                             tracing::warn!(%error, "connection for change notices lost; polling");

@@ -51,7 +51,7 @@ impl ChangeSignals {
             ChangedData::Documents | ChangedData::Sessions => self.configuration.notify_one(),
             ChangedData::SemanticCache => self.semantic_cache.notify_one(),
             // Followed by the budgets, which are told directly.
-            ChangedData::BudgetLeases => {}
+            ChangedData::BudgetLeases | ChangedData::Replicas => {}
         }
     }
 

@@ -6,6 +6,8 @@ use domain::session::{SessionKind, SessionOwner, SessionRecord};
 
 use super::*;
 use crate::documents::collection::Write;
+use crate::journal::Lag;
+use crate::replicas::Replica;
 use crate::testing::{for_each_database, open};
 use crate::{RevokedBy, TokenRevocation};
 
@@ -55,6 +57,18 @@ async fn every_committed_change_is_announced() {
 
         writer.ledger().leases().notify_wanted().await.unwrap();
         assert_eq!(next(&mut listener).await, ChangedData::BudgetLeases);
+
+        let replica = Replica {
+            journal: "j".into(),
+            host: "h".into(),
+            pid: 1,
+            version: "1".into(),
+            started_at: Timestamp(1),
+            draining: false,
+            lag: Lag::default(),
+        };
+        writer.replicas().beat(&replica).await.unwrap();
+        assert_eq!(next(&mut listener).await, ChangedData::Replicas);
     })
     .await;
 }

@@ -22,8 +22,10 @@ use crate::budgets::window::Window;
 const TICK: Duration = Duration::from_millis(250);
 /// Interval at which recalls of other replicas are looked for.
 const POLL: Duration = Duration::from_millis(100);
-/// The same while notifications arrive.
+/// The same while notices of other replicas arrive.
 const RARE_POLL: Duration = Duration::from_secs(1);
+/// Time for which a notice shows that others would arrive. Every replica sends one each second.
+const NOTICE_VALIDITY: Duration = Duration::from_millis(2500);
 /// Pause after a request that failed; doubled with every further one.
 const FIRST_RETRY: Duration = Duration::from_millis(50);
 const LAST_RETRY: Duration = Duration::from_millis(100);
@@ -83,8 +85,8 @@ pub struct Leasing {
     failing_since: Option<Duration>,
     retry: Duration,
     retry_at: Duration,
-    /// Whether replicas are notified of recalls.
-    pub is_notified: bool,
+    /// When the last notice of a replica arrived.
+    noticed_at: Option<Duration>,
     pub statements: u64,
     pub waits: u64,
     pub refusals: u64,
@@ -162,8 +164,7 @@ impl BudgetState {
         if !asks.is_empty() {
             return Some(LeaseRequest::Take { asks, paths });
         }
-        let interval = if self.leasing.is_notified { RARE_POLL } else { POLL };
-        if now >= self.leasing.polled_at + interval
+        if now >= self.leasing.polled_at + self.leasing.poll_interval(now)
             && self.leases().any(|(_, lease)| lease.granted > Nanos::ZERO)
         {
             self.leasing.polled_at = now;
@@ -184,9 +185,8 @@ impl BudgetState {
             at = at.min(if path.retry_at > now { path.retry_at } else { now + BLOCKED });
         }
         for (window, lease) in self.leases().filter(|(_, lease)| lease.is_registered) {
-            let interval = if leasing.is_notified { RARE_POLL } else { POLL };
             if lease.granted > Nanos::ZERO {
-                at = at.min(leasing.polled_at + interval).min(leasing.ticked_at + TICK);
+                at = at.min(leasing.polled_at + leasing.poll_interval(now)).min(leasing.ticked_at + TICK);
             }
             if lease.is_recalled(now) && window.free() > Nanos::ZERO {
                 at = at.min(now + Duration::from_millis(5));
@@ -213,12 +213,14 @@ impl BudgetState {
         }
     }
 
-    /// Records whether notifications of recalls arrive; one that does has recalls read at once.
-    pub fn lease_notified(&mut self, is_notified: bool) {
-        self.leasing.is_notified = is_notified;
-        if is_notified {
-            self.leasing.polled_at = Duration::ZERO;
-        }
+    /// Records when the last notice of a replica arrived; `None` if none can.
+    pub fn notices_arrive(&mut self, at: Option<Duration>) {
+        self.leasing.noticed_at = at;
+    }
+
+    /// Has recalls read with the next request.
+    pub fn look_for_recalls(&mut self) {
+        self.leasing.polled_at = Duration::ZERO;
     }
 
     pub fn lease_summary(&self, now: Duration) -> LeaseSummary {
@@ -309,6 +311,12 @@ impl Leasing {
     pub fn is_watched(&self) -> bool {
         let is_recalled = self.recalled_at.is_some_and(|at| self.ticked_at < at + RECALL);
         is_recalled || !self.queue.is_empty()
+    }
+
+    /// The interval at which recalls are looked for.
+    fn poll_interval(&self, now: Duration) -> Duration {
+        let is_noticed = self.noticed_at.is_some_and(|at| now < at + NOTICE_VALIDITY);
+        if is_noticed { RARE_POLL } else { POLL }
     }
 
     fn is_lost(&self, now: Duration) -> bool {
