@@ -55,6 +55,8 @@ impl Default for ListenConfig {
 
 /// The least time between the stop signal and the end of accepting: connections that wait in the listen queue are served.
 const SHORTEST_DELAY: Duration = Duration::from_millis(20);
+/// The most connections that are taken from the listen queue at the end of accepting; further ones arrive meanwhile.
+const MOST_WAITING: usize = 1024;
 /// Time in which a connection that was just accepted may still send its request after the end of accepting.
 const LAST_REQUEST: Duration = Duration::from_millis(100);
 
@@ -70,7 +72,6 @@ pub async fn serve(
 ) -> usize {
     let (close, closing) = watch::channel(false);
     let acceptor = Acceptor {
-        listener,
         slots: Arc::new(Semaphore::new(config.max_connections)),
         http1: Arc::new(http1_builder(&config)),
         connections: TaskTracker::new(),
@@ -79,14 +80,14 @@ pub async fn serve(
         closing,
         workers,
     };
-    acceptor.accept_until(stopped(&mut stop)).await;
+    acceptor.accept_until(&listener, stopped(&mut stop)).await;
     http_service.app().drain();
     let delay = acceptor.config.delay.max(SHORTEST_DELAY);
-    acceptor.accept_until(tokio::time::sleep(delay)).await;
+    acceptor.accept_until(&listener, tokio::time::sleep(delay)).await;
+    acceptor.close(listener);
     // From here on new connections are refused. Open ones see the signal themselves and shut down gracefully; the
     // tracker completes when it is closed and all of them, upgraded ones included, have ended.
-    let Acceptor { listener, connections, config, .. } = acceptor;
-    drop(listener);
+    let Acceptor { connections, config, .. } = acceptor;
     http_service.app().end_feeds();
     let _ = close.send(true);
     connections.close();
@@ -96,9 +97,8 @@ pub async fn serve(
     connections.len()
 }
 
-/// The listener and what its connections share.
+/// What all connections of the listener share.
 struct Acceptor<'a> {
-    listener: TcpListener,
     slots: Arc<Semaphore>,
     http1: Arc<Builder>,
     connections: TaskTracker,
@@ -111,7 +111,7 @@ struct Acceptor<'a> {
 
 impl Acceptor<'_> {
     /// Accepts connections until a future completes.
-    async fn accept_until(&self, end: impl Future<Output = ()>) {
+    async fn accept_until(&self, listener: &TcpListener, end: impl Future<Output = ()>) {
         let mut end = pin!(end);
         loop {
             // Waits for a free connection slot before accepting, so that connections over the limit stay in the kernel's
@@ -125,10 +125,16 @@ impl Acceptor<'_> {
             let accepted = tokio::select! {
                 biased;
                 () = end.as_mut() => return,
-                accepted = self.listener.accept() => accepted,
+                accepted = listener.accept() => accepted,
             };
             match accepted {
-                Ok((stream, peer)) => self.start(stream, peer.ip(), slot),
+                // Deregisters the socket from this runtime's I/O driver: the worker that serves the connection registers it
+                // with its own.
+                Ok((stream, peer)) => {
+                    if let Ok(stream) = stream.into_std() {
+                        self.start(stream, peer.ip(), slot);
+                    }
+                }
                 // Most likely out of file descriptors: retrying immediately would spin.
                 Err(error) => {
                     tracing::warn!(%error, "failed to accept connection");
@@ -138,11 +144,21 @@ impl Acceptor<'_> {
         }
     }
 
+    /// Closes the listener. Connections that wait in its queue are served: the kernel would reset them, and a proxy that has
+    /// sent its request on one could not repeat it.
+    fn close(&self, listener: TcpListener) {
+        let Ok(listener) = listener.into_std() else { return };
+        for _ in 0..MOST_WAITING {
+            let Ok(slot) = self.slots.clone().try_acquire_owned() else { return };
+            let Ok((stream, peer)) = listener.accept() else { return };
+            if stream.set_nonblocking(true).is_ok() {
+                self.start(stream, peer.ip(), slot);
+            }
+        }
+    }
+
     /// Serves a connection on a worker.
-    fn start(&self, stream: TcpStream, peer: IpAddr, slot: OwnedSemaphorePermit) {
-        // Deregisters the socket from this runtime's I/O driver: the worker that serves the connection registers it with
-        // its own.
-        let Ok(stream) = stream.into_std() else { return };
+    fn start(&self, stream: std::net::TcpStream, peer: IpAddr, slot: OwnedSemaphorePermit) {
         let serve = connection(
             stream,
             peer,
