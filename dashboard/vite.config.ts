@@ -2,6 +2,7 @@ import tailwindcss from "@tailwindcss/vite";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 import { fonts } from "./build/fonts.ts";
+import { swagger } from "./build/swagger.ts";
 
 const gateway = process.env.GATEHOUSE_URL ?? "http://127.0.0.1:8080";
 
@@ -9,7 +10,7 @@ export default defineConfig({
   base: "/admin/dashboard/",
   // The gateway moves the links of index.html below its base path; all other links are relative.
   experimental: { renderBuiltUrl: (_file, { hostType }) => (hostType === "html" ? undefined : { relative: true }) },
-  plugins: [fonts(), react(), tailwindcss()],
+  plugins: [fonts(), swagger(), react(), tailwindcss()],
   resolve: { alias: { "@": new URL("./src", import.meta.url).pathname } },
   build: {
     target: "es2022",

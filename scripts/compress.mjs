@@ -2,12 +2,13 @@
 //
 // The gateway embeds both. Browsers accept brotli over TLS and gzip otherwise; for the few clients that accept neither, the
 // gateway unpacks. Small files and formats that are compressed already stay as they are, and so does index.html, whose
-// links depend on the base path.
+// links depend on the base path. Swagger UI, a tool for development, has gzip alone, which every browser accepts.
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 
 const COMPRESSIBLE = /\.(js|mjs|css|svg|json|txt|webmanifest)$/;
+const GZIP_ALONE = join('swagger', '/');
 const SMALL = 512;
 
 const [folder] = process.argv.slice(2);
@@ -18,16 +19,17 @@ for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true }
   if (!entry.isFile() || !COMPRESSIBLE.test(entry.name)) continue;
   const content = readFileSync(path);
   if (content.length < SMALL) continue;
-  const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length } };
-  const brotli = brotliCompressSync(content, options);
   const gzip = gzipSync(content, { level: 9 });
-  writeFileSync(`${path}.br`, brotli);
   writeFileSync(`${path}.gz`, gzip);
   rmSync(path);
   sizes.files += 1;
   sizes.plain += content.length;
-  sizes.brotli += brotli.length;
   sizes.gzip += gzip.length;
+  if (relative(folder, path).startsWith(GZIP_ALONE)) continue;
+  const options = { params: { [constants.BROTLI_PARAM_QUALITY]: 11, [constants.BROTLI_PARAM_SIZE_HINT]: content.length } };
+  const brotli = brotliCompressSync(content, options);
+  writeFileSync(`${path}.br`, brotli);
+  sizes.brotli += brotli.length;
 }
 const kilobytes = (bytes) => `${Math.round(bytes / 1000)} KB`;
-console.error(`dashboard: ${sizes.files} files, ${kilobytes(sizes.plain)}, ${kilobytes(sizes.brotli)} with brotli, ${kilobytes(sizes.gzip)} with gzip`);
+console.error(`dashboard: ${sizes.files} files, ${kilobytes(sizes.plain)}, stored as ${kilobytes(sizes.brotli)} of brotli and ${kilobytes(sizes.gzip)} of gzip`);

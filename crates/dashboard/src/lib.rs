@@ -1,7 +1,7 @@
 //! The web dashboard: the files of `dashboard/dist` in the binary, compressed as the build left them.
 //!
 //! The sources are in `dashboard/` at the top of the repository. A build without `dashboard/dist` has a page that says how to
-//! build it.
+//! build it. The folder `swagger/` is Swagger UI.
 
 mod accept_encoding;
 mod site;

@@ -1,4 +1,4 @@
-//! The files of a dashboard and their lookup by path.
+//! The files of a dashboard and of Swagger UI, and their lookup by path.
 
 use std::borrow::Cow;
 use std::io::Read as _;
@@ -8,6 +8,8 @@ use crate::accept_encoding::{Encoding, choose};
 const INDEX: &str = "index.html";
 /// Folder in which an unknown path is a missing file; all other unknown paths are views of the application.
 const ASSETS: &str = "assets/";
+/// Folder of Swagger UI, which is served at a route of its own.
+const SWAGGER: &str = "swagger/";
 /// The beginning of links in the page, as Vite writes them for its base `/admin/dashboard/`.
 const BUILT_FOR: &str = "=\"/admin/dashboard/";
 
@@ -37,9 +39,9 @@ pub enum Found {
     File(File),
     /// The page of the application, which reads the path itself.
     Index(File),
-    /// The build has no dashboard.
+    /// The build has no dashboard, and so no Swagger UI.
     NotBuilt,
-    /// There is no such asset.
+    /// There is no such file.
     Missing,
 }
 
@@ -54,9 +56,19 @@ impl Site {
     pub fn find(&self, path: &str) -> Found {
         let Some(index) = self.file(INDEX) else { return Found::NotBuilt };
         match self.file(path) {
-            Some(file) if file.name != INDEX => Found::File(*file),
+            Some(file) if file.name != INDEX && !file.name.starts_with(SWAGGER) => Found::File(*file),
             None if path.starts_with(ASSETS) => Found::Missing,
             _ => Found::Index(*index),
+        }
+    }
+
+    /// Finds a file of Swagger UI by its name below `/swagger/`.
+    pub fn find_swagger(&self, name: &str) -> Found {
+        let file = |name: &str| self.file(&format!("{SWAGGER}{name}"));
+        match file(name) {
+            Some(file) => Found::File(*file),
+            None if file(INDEX).is_none() => Found::NotBuilt,
+            None => Found::Missing,
         }
     }
 

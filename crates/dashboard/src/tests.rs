@@ -22,6 +22,8 @@ fn site() -> Site {
         file("assets/inter-3c.woff2"),
         file("favicon.svg"),
         file("index.html"),
+        file("swagger/index.html"),
+        file("swagger/swagger-ui.css"),
     ];
     files.sort_by_key(|file| file.name);
     Site { files: files.leak() }
@@ -41,16 +43,40 @@ fn unknown_paths_are_views_and_missing_assets_are_errors() {
         ("assets/../index.html", "missing"),
         ("assets/", "missing"),
         ("assets", "index"),
+        ("swagger/swagger-ui.css", "index"),
     ] {
-        let found = match site().find(path) {
-            Found::File(file) => file.name,
-            Found::Index(_) => "index",
-            Found::NotBuilt => "not built",
-            Found::Missing => "missing",
-        };
-        assert_eq!(found, expected, "{path}");
+        assert_eq!(summary(site().find(path)), expected, "{path}");
     }
-    assert!(matches!(Site { files: &[] }.find("assets/a.js"), Found::NotBuilt));
+    assert_eq!(summary(Site { files: &[] }.find("assets/a.js")), "not built");
+}
+
+#[test]
+fn files_of_swagger_ui_are_found_in_their_folder_only() {
+    for (name, expected) in [
+        ("index.html", "swagger/index.html"),
+        ("swagger-ui.css", "swagger/swagger-ui.css"),
+        ("swagger-ui.css.map", "missing"),
+        ("", "missing"),
+        ("favicon.svg", "missing"),
+        ("../favicon.svg", "missing"),
+        ("swagger/swagger-ui.css", "missing"),
+    ] {
+        assert_eq!(summary(site().find_swagger(name)), expected, "{name}");
+    }
+    let without: &'static [File] = vec![file("index.html")].leak();
+    for files in [&[][..], without] {
+        assert_eq!(summary(Site { files }.find_swagger("index.html")), "not built");
+        assert_eq!(summary(Site { files }.find_swagger("swagger-ui.css")), "not built");
+    }
+}
+
+fn summary(found: Found) -> &'static str {
+    match found {
+        Found::File(file) => file.name,
+        Found::Index(_) => "index",
+        Found::NotBuilt => "not built",
+        Found::Missing => "missing",
+    }
 }
 
 #[test]
@@ -99,6 +125,7 @@ fn content_types_follow_extensions() {
         ("assets/a-1.css", "text/css; charset=utf-8"),
         ("favicon.svg", "image/svg+xml"),
         ("assets/inter-1.woff2", "font/woff2"),
+        ("swagger/swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
         ("LICENSE", "application/octet-stream"),
     ] {
         assert_eq!(file(name).content_type(), expected);
@@ -117,4 +144,31 @@ fn files_are_stored_once_in_each_encoding() {
         let large = file.plain.filter(|plain| plain.len() > 2048);
         assert!(large.is_none() || file.brotli.is_none(), "{} is stored uncompressed as well", file.name);
     }
+}
+
+/// Swagger UI is whole, and compressed once; holds for the files of this build, if it has any.
+#[test]
+fn swagger_ui_is_part_of_the_dashboard() {
+    if SITE.files.is_empty() {
+        return;
+    }
+    for (name, is_compressed) in [
+        ("index.html", false),
+        ("swagger-initializer.js", false),
+        ("swagger-ui-bundle.js", true),
+        ("swagger-ui-bundle.js.LICENSE.txt", true),
+        ("swagger-ui.css", true),
+    ] {
+        let Found::File(file) = SITE.find_swagger(name) else {
+            panic!("{name} is not in dashboard/dist/swagger")
+        };
+        assert_eq!((file.brotli.is_some(), file.gzip.is_some()), (false, is_compressed), "{name}");
+        assert_eq!(file.plain.is_none(), is_compressed, "{name}");
+    }
+    let names = SITE.files.iter().map(|file| file.name);
+    assert_eq!(
+        names.filter(|name| name.starts_with("swagger/")).count(),
+        5,
+        "only what the page loads, and licenses"
+    );
 }

@@ -58,7 +58,8 @@ fn answer(site: Site, base: &str, path: &str, request: &HeaderMap) -> Result<Res
     Ok(protected(response))
 }
 
-fn send(file: &File, request: &HeaderMap) -> Response {
+/// Answers with a file in the best encoding that the client accepts, or with 304 if it has the file already.
+pub(crate) fn send(file: &File, request: &HeaderMap) -> Response {
     let accepted = request.get(ACCEPT_ENCODING).and_then(|value| value.to_str().ok());
     let content = file.content(accepted);
     let mut headers = HeaderMap::new();
@@ -121,7 +122,8 @@ fn tagged(mut response: Response, tag: String) -> Response {
     response
 }
 
-fn protected(mut response: Response) -> Response {
+/// Adds the headers that keep a browser from loading or running anything from elsewhere.
+pub(crate) fn protected(mut response: Response) -> Response {
     let fixed: [(HeaderName, &str); 3] = [
         (CONTENT_SECURITY_POLICY, POLICY),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),

@@ -1,29 +1,40 @@
-//! `/swagger/…`: Swagger UI for the OpenAPI document, with its files in the binary.
+//! `/swagger/…`: Swagger UI for the OpenAPI document. Its files are built and embedded together with the dashboard.
 
-use std::sync::Arc;
-
-use axum::extract::State;
-use axum::response::{IntoResponse as _, Response};
+use axum::response::Response;
+use dashboard::{Found, SITE, Site};
 use domain::fault;
-use http::header::CONTENT_TYPE;
-use utoipa_swagger_ui::Config;
+use http::HeaderMap;
 
-use crate::App;
 use crate::authorized::{AllAreas, Authorized};
+use crate::dashboard_files::{protected, send};
 use crate::fault::Problem;
 use crate::path::Named;
 
-/// Serves a file of Swagger UI. Needs `SWAGGER_ENABLED` and `DEBUG`.
+/// Serves a file of Swagger UI. Needs `SWAGGER_ENABLED` and `DEBUG`. The page names the document relative to itself, so the files
+/// are the same below every base path.
 pub async fn file(
-    State(app): State<Arc<App>>,
     _: Authorized<AllAreas>,
     Named(name): Named,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let base = app.config.base_path.trim_end_matches('/');
-    let config = Config::from(format!("{base}/admin/api/v1/openapi.json"));
-    match utoipa_swagger_ui::serve(&name, Arc::new(config)) {
-        Ok(Some(file)) => Ok(([(CONTENT_TYPE, file.content_type)], file.bytes.into_owned()).into_response()),
-        Ok(None) => Err(fault::not_found(format!("There is no file '{name}' in Swagger UI.")).into()),
-        Err(_) => Err(fault::internal_error().into()),
+    answer(SITE, &name, &headers)
+}
+
+fn answer(site: Site, name: &str, request: &HeaderMap) -> Result<Response, Problem> {
+    match site.find_swagger(name) {
+        Found::File(file) | Found::Index(file) => Ok(protected(send(&file, request))),
+        Found::NotBuilt => Err(fault::feature_unavailable(
+            "Swagger UI is built with the dashboard, which is not part of this build. Install Node.js 20.19 or later with npm, \
+             run `make dashboard` and `cargo build --release` in the source tree, and start the gateway again. The OpenAPI \
+             document is at /admin/api/v1/openapi.json.",
+        )
+        .into()),
+        Found::Missing => {
+            let message = format!("There is no file '{name}' in Swagger UI. Its page is /swagger/index.html.");
+            Err(fault::not_found(message).into())
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -135,14 +135,41 @@ async fn swagger_is_served_with_a_key_if_it_is_on() {
     };
     app::each_with(settings, async |app| {
         assert_eq!(app.get("/swagger/index.html").anonymous().refusal().await.0, 401);
-        let page = app.get("/swagger/index.html").send().await.expect_status(200);
-        assert!(page.header("content-type").unwrap().starts_with("text/html"));
-        assert!(page.text().contains("swagger-ui"), "{}", page.text());
-        let script = app.get("/swagger/swagger-initializer.js").send().await.expect_status(200).text();
-        assert!(script.contains("/admin/api/v1/openapi.json"), "{script}");
-        assert_eq!(app.get("/swagger/no-such-file.js").refusal().await.0, 404);
+        let area = app.key_with(&["admin:usage:read"]).await;
+        assert_eq!(app.get("/swagger/index.html").key(&area).send().await.status, 403);
+        match server::has_dashboard() {
+            true => check_swagger(&app).await,
+            false => {
+                let (status, code, ..) = app.get("/swagger/index.html").refusal().await;
+                assert_eq!((status, &*code), (503, "feature_unavailable"));
+            }
+        }
     })
     .await;
+}
+
+/// The page and its files, of a build with the dashboard.
+async fn check_swagger(app: &app::TestApp) {
+    let page = app.get("/swagger/index.html").send().await.expect_status(200);
+    assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"));
+    let text = page.text();
+    for (name, media_type) in [
+        ("swagger-ui.css", "text/css; charset=utf-8"),
+        ("swagger-ui-bundle.js", "text/javascript; charset=utf-8"),
+        ("swagger-initializer.js", "text/javascript; charset=utf-8"),
+    ] {
+        assert!(text.contains(&format!("=\"{name}\"")), "{text}");
+        let path = format!("/swagger/{name}");
+        let file = app.get(&path).send().await.expect_status(200);
+        assert_eq!((file.header("content-type"), file.header("content-encoding")), (Some(media_type), None));
+        assert!(file.text().contains("swagger"), "{name}");
+        assert_eq!(app.get(&path).anonymous().refusal().await.0, 401);
+    }
+    let packed = app.get("/swagger/swagger-ui-bundle.js").header("accept-encoding", "gzip, br").send().await;
+    assert_eq!(packed.header("content-encoding"), Some("gzip"));
+    let script = app.get("/swagger/swagger-initializer.js").send().await.text();
+    assert!(script.contains("\"../admin/api/v1/openapi.json\""), "{script}");
+    assert_eq!(app.get("/swagger/no-such-file.js").refusal().await.0, 404);
 }
 
 /// docs/api.md lists every operation; `UPDATE_DOCS=1` writes it.
