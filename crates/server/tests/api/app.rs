@@ -191,7 +191,12 @@ pub async fn each(test: impl AsyncFn(TestApp)) {
 }
 
 pub async fn each_with(settings: impl Fn() -> TestSettings, test: impl AsyncFn(TestApp)) {
-    databases::each(async |backend| test(TestApp::build(backend, settings()).await).await).await;
+    // Boxed: both futures are large.
+    databases::each(async |backend| {
+        let app = Box::pin(TestApp::build(backend, settings())).await;
+        Box::pin(test(app)).await;
+    })
+    .await;
 }
 
 /// Runs a test that does not depend on the database, with SQLite.
@@ -340,7 +345,7 @@ impl TestApp {
             ..TestSettings::default()
         };
         let ground = Ground { upstream: self.upstream.clone(), clock: self.clock.clone(), seed: 8 };
-        Self::build_on(self.backend.clone(), settings, ground).await
+        Box::pin(Self::build_on(self.backend.clone(), settings, ground)).await
     }
 
     /// Stops the gateway like a process and starts another on its database.
