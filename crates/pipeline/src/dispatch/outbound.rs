@@ -99,7 +99,9 @@ pub fn prepare(
                 trace_headers: Vec::new(),
             })
         }
-        ForwardingMode::Translated(TranslationReason::Guardrails) if is_sent_unchanged(client, &request) => {
+        ForwardingMode::Translated(TranslationReason::Guardrails)
+            if is_sent_unchanged(call, client, &request) =>
+        {
             let translation = same_format_answer(call, deployment, context, client);
             Ok(PreparedRequest {
                 surface: Surface::Converse(client),
@@ -118,10 +120,12 @@ pub fn prepare(
 }
 
 /// Whether a request whose answer alone is inspected is sent in the client's own bytes. It is not if the gateway may hold
-/// reasoning state that belongs into it, or has to store its answer under an id of its own.
-fn is_sent_unchanged(client: Format, request: &Request) -> bool {
+/// reasoning state that belongs into it, has to store its answer under an id of its own, or holds the answer back, which
+/// is then not streamed by the provider.
+fn is_sent_unchanged(call: &Call, client: Format, request: &Request) -> bool {
     let may_lack_state = client == Format::Chat && request.may_repeat_tool_calls();
-    client != Format::Responses && !may_lack_state && !codec::carries_sealed_state(&request.body)
+    let is_excluded = client == Format::Responses || call.holds_answer || may_lack_state;
+    !is_excluded && !codec::carries_sealed_state(&request.body)
 }
 
 /// Whether guardrails need the answer in the canonical model: they inspect it, or have changed the request that the
