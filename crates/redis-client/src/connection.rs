@@ -1,6 +1,7 @@
 //! The connection to Redis and its circuit breaker. The breaker opens with the first failure; then a background task
 //! connects again, and calls fail at once until it has succeeded.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -10,6 +11,8 @@ use parking_lot::RwLock;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError};
 use tokio::sync::Notify;
+use tokio::time::Instant;
+use tokio::time::error::Elapsed;
 
 use crate::error::{Unavailable, describe};
 
@@ -104,7 +107,8 @@ impl Redis {
         let connecting = self.0.client.get_multiplexed_async_connection_with_config(&config);
         match tokio::time::timeout(limit, connecting).await {
             Ok(Ok(mut connection)) => {
-                connection.set_response_timeout(self.0.timeout);
+                // Commands are limited here; the limit of the connection would also end those that wait for this process.
+                connection.set_response_timeout(limit.max(2 * self.0.timeout));
                 let mut state = self.0.state.write();
                 state.connection = Some(connection);
                 state.generation += 1;
@@ -138,13 +142,14 @@ impl Redis {
             let state = self.0.state.read();
             (state.connection.clone().ok_or(Unavailable)?, state.generation)
         };
-        match tokio::time::timeout(self.0.timeout, command(connection)).await {
+        match within(self.0.timeout, command(connection)).await {
             Ok(Ok(value)) => Ok(value),
             Ok(Err(error)) => Err(self.open_breaker(generation, describe(&error))),
             Err(_) => Err(self.open_breaker(generation, "Redis does not answer in time.".to_owned())),
         }
     }
 
+    /// Opens the breaker, unless this or another failure of the connection has done so.
     fn open_breaker(&self, generation: u64, reason: String) -> Unavailable {
         let mut state = self.0.state.write();
         if state.generation == generation && state.connection.take().is_some() {
@@ -154,5 +159,15 @@ impl Redis {
             self.0.failed.notify_one();
         }
         Unavailable
+    }
+}
+
+/// Waits for an answer at most for a time limit. A process that was paused, or got no CPU time, notices the end of the limit
+/// late, before it has read answers that came in time: it waits once more.
+pub async fn within<T>(limit: Duration, answer: impl Future<Output = T>) -> Result<T, Elapsed> {
+    let (mut answer, begun) = (pin!(answer), Instant::now());
+    match tokio::time::timeout(limit, &mut answer).await {
+        Err(_) if begun.elapsed() >= 2 * limit => tokio::time::timeout(limit, answer).await,
+        outcome => outcome,
     }
 }

@@ -5,5 +5,5 @@ mod connection;
 mod error;
 
 pub use commands::{Argument, Script};
-pub use connection::{InvalidUrl, Redis};
+pub use connection::{InvalidUrl, Redis, within};
 pub use error::Unavailable;

@@ -62,6 +62,13 @@ impl Limiter {
         self.shared.as_ref()
     }
 
+    /// Lets Redis decide from the first call on, if it answers. Otherwise this process begins with its share of the limits.
+    pub async fn begin_sharing(&self, clock: &dyn Clock) {
+        if let Some(shared) = &self.shared {
+            let _ = shared.rejoin(self, clock).await;
+        }
+    }
+
     /// Shares limits through Redis until the process ends.
     pub async fn keep_sharing(&self, clock: &dyn Clock) {
         if let Some(shared) = &self.shared {

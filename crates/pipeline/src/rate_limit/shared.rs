@@ -132,7 +132,7 @@ impl SharedLimits {
         &self,
         receiver: oneshot::Receiver<Result<T, LimitStatus>>,
     ) -> Option<Result<T, LimitStatus>> {
-        let verdict = tokio::time::timeout(self.redis.timeout(), receiver).await.ok()?.ok();
+        let verdict = redis_client::within(self.redis.timeout(), receiver).await.ok()?.ok();
         if verdict.is_some() {
             DecisionCounts::add(&self.decisions.redis);
         }
