@@ -9,7 +9,7 @@ from spend import prices
 
 PLAIN, LEASED = "/replicas-cpu/plain", "/replicas-cpu/leased"
 AMOUNT = 1_000_000
-MOST, MOST_QUICK = 1.05, 1.5
+MOST, MOST_QUICK = 1.05, 6.0
 
 
 def run(app, cluster, options):

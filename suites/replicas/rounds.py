@@ -16,7 +16,7 @@ class Round:
         self.cluster, self.name, self.path = cluster, name, path
         self.chance = random.Random(f"{seed}-{name}")
         self.strandings = []
-        # Intervals in which the database was away, and 503 may be answered.
+        # Intervals in which the database was away, or a replica was paused and could not ask it: 503 may be answered.
         self.outages = []
         # Exit status and last line of each `gatehouse journal drain`.
         self.drains = []
@@ -50,11 +50,13 @@ class Round:
         """SIGSTOP, for longer than a replica may be silent."""
         number = self.pick()
         replica = self.cluster.replicas[number]
+        begun = time.monotonic()
         replica.pause()
         stranding = self.begin(number, "SIGSTOP")
         time.sleep(self.chance.uniform(0.5, 2.0))
         replica.resume()
         stranding.ended = time.monotonic() + 1.0
+        self.outages.append((begun, stranding.ended))
 
     def restart_database(self):
         begun = time.monotonic()
