@@ -54,7 +54,11 @@ impl SharedLimits {
     }
 
     /// Reports what this process has counted by itself, and lets Redis decide if its epoch is old enough.
-    pub(in crate::rate_limit) async fn rejoin(&self, limiter: &Limiter, clock: &dyn Clock) -> Result<(), Unavailable> {
+    pub(in crate::rate_limit) async fn rejoin(
+        &self,
+        limiter: &Limiter,
+        clock: &dyn Clock,
+    ) -> Result<(), Unavailable> {
         let known = self.sharing.read().epoch;
         let (epoch, _) = self.call(known, &[]).await?;
         let (since, until, is_new) = {
