@@ -97,7 +97,7 @@ pub async fn serve(
     connections.len()
 }
 
-/// What all connections of the listener share.
+/// The state that all connections of the listener share.
 struct Acceptor<'a> {
     slots: Arc<Semaphore>,
     http1: Arc<Builder>,

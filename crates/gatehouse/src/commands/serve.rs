@@ -112,7 +112,6 @@ async fn serve(settings: Settings, config: Option<&Path>, log_level: LogLevel) -
         .map_err(|error| format!("A thread could not be started: {error}"))?;
     workers.each(&assembled.gateway.tasks, || warm(assembled.gateway.clone()));
     background.push(background_tasks::spawn(release_startup_code()));
-    gateway.limiter.begin_sharing(&*gateway.clock).await;
     let cut = server::serve(listener, assembled.http_service, assembled.listen, stopping, &workers).await;
 
     // Shutdown order: no new calls, then the remaining work of calls, then their receipts, then storage.

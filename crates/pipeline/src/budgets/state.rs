@@ -42,7 +42,7 @@ pub struct BudgetState {
     is_lease_due: bool,
 }
 
-/// What a call has to fit into.
+/// The limit that a call has to fit into.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Check {
     /// The lease of this process, if replicas share the budget, else the amount.

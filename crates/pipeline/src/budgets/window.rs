@@ -48,24 +48,24 @@ impl Window {
         self.ledger + self.unbooked + self.unkept
     }
 
-    /// What this process has held or settled and that is not in the ledger: the part that its lease has to cover.
+    /// The amount that this process has held or settled and that is not in the ledger: its lease has to cover it.
     pub fn used(&self) -> Nanos {
         self.unbooked + self.unkept + self.reserved
     }
 
-    /// What is left of the lease; negative if more is used. Without a lease there is nothing.
+    /// The rest of the lease; negative if more is used. Without a lease there is nothing.
     pub fn free(&self) -> Nanos {
         let granted = self.lease.as_ref().map_or(Nanos::ZERO, |lease| lease.granted);
         Nanos(granted.0.saturating_sub(self.used().0))
     }
 
-    /// What a call can hold without asking for more.
+    /// The amount that a call can hold without asking for more.
     pub fn available(&self) -> Nanos {
         let is_usable = self.lease.as_ref().is_some_and(|lease| !lease.is_overcommitted);
         if is_usable { self.free() } else { Nanos::ZERO }
     }
 
-    /// What is left for all replicas, as far as this one knows; `None` if the budget is not shared or it was not asked for.
+    /// The rest for all replicas, as far as this one knows; `None` if the budget is not shared or it was not asked for.
     pub fn shared_left(&self) -> Option<Nanos> {
         let rest = self.lease.as_ref()?.rest?;
         Some(Nanos(rest.0.saturating_add(self.free().0.max(0)).max(0)))

@@ -89,33 +89,37 @@ pub fn prepare(
         body: &request.body,
     }) {
         ForwardingMode::Bytes => {
-            let surface = Surface::Converse(client);
-            let native = formats::native(surface);
-            Ok(PreparedRequest {
-                surface,
-                body: native.splice(&request, &target),
-                response_mode: ResponseMode::Native(native),
-                dropped: Dropped::default(),
-                trace_headers: Vec::new(),
-            })
+            let native = formats::native(Surface::Converse(client));
+            Ok(in_client_format(client, &request, &target, ResponseMode::Native(native)))
         }
         ForwardingMode::Translated(TranslationReason::Guardrails)
             if is_sent_unchanged(call, client, &request) =>
         {
-            let translation = same_format_answer(call, deployment, context, client);
-            Ok(PreparedRequest {
-                surface: Surface::Converse(client),
-                body: formats::native(Surface::Converse(client)).splice(&request, &target),
-                response_mode: ResponseMode::Translated(Box::new(translation)),
-                dropped: Dropped::default(),
-                trace_headers: Vec::new(),
-            })
+            let translation = Box::new(same_format_answer(call, deployment, context, client));
+            Ok(in_client_format(client, &request, &target, ResponseMode::Translated(translation)))
         }
         ForwardingMode::Translated(why) => {
             let continuity = if resumable { Continuity::Resumable } else { Continuity::Single };
             let prompt = read(call, request, client)?;
             translate(call, deployment, context, prompt, Conversion { client, upstream, why, continuity })
         }
+    }
+}
+
+/// A request that is sent in the client's own bytes, with the necessary edits.
+fn in_client_format(
+    client: Format,
+    request: &Request,
+    target: &Target<'_>,
+    response_mode: ResponseMode,
+) -> PreparedRequest {
+    let surface = Surface::Converse(client);
+    PreparedRequest {
+        surface,
+        body: formats::native(surface).splice(request, target),
+        response_mode,
+        dropped: Dropped::default(),
+        trace_headers: Vec::new(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use domain::json::{Escape, read_escape};
 use memchr::{memchr, memchr2};
 
 /// The unescaped string at `value`; `None` if it is not a string or has an unpaired surrogate.
@@ -47,48 +48,13 @@ pub(super) fn unescape(raw: &[u8]) -> Option<Cow<'_, str>> {
     let (mut rest, mut escape) = (text, Some(first));
     while let Some(at) = escape {
         unescaped.push_str(&rest[..at]);
-        let (character, length) = read_escape(&rest.as_bytes()[at..])?;
+        let Escape::Decoded(character, length) = read_escape(&rest[at..]) else { return None };
         unescaped.push(character);
         rest = &rest[at + length..];
         escape = memchr(b'\\', rest.as_bytes());
     }
     unescaped.push_str(rest);
     Some(Cow::Owned(unescaped))
-}
-
-/// The character of an escape and the length of the escape; `None` if it is none, or an unpaired surrogate.
-fn read_escape(escape: &[u8]) -> Option<(char, usize)> {
-    let simple = match escape.get(1)? {
-        b'"' => '"',
-        b'\\' => '\\',
-        b'/' => '/',
-        b'b' => '\u{8}',
-        b'f' => '\u{c}',
-        b'n' => '\n',
-        b'r' => '\r',
-        b't' => '\t',
-        b'u' => return read_unicode_escape(escape),
-        _ => return None,
-    };
-    Some((simple, 2))
-}
-
-fn read_unicode_escape(escape: &[u8]) -> Option<(char, usize)> {
-    let unit = code_unit(escape)?;
-    let is_high = (0xd800..0xdc00).contains(&unit);
-    let units = [unit, if is_high { code_unit(escape.get(6..)?)? } else { 0 }];
-    let length = 1 + usize::from(is_high);
-    let character = char::decode_utf16(units[..length].iter().copied()).next()?.ok()?;
-    Some((character, length * 6))
-}
-
-/// The UTF-16 code unit of `\uXXXX`.
-fn code_unit(escape: &[u8]) -> Option<u16> {
-    let digits = escape.strip_prefix(b"\\u")?.get(..4)?;
-    digits.iter().try_fold(0, |unit, digit| {
-        let digit = char::from(*digit).to_digit(16)?;
-        Some(unit << 4 | digit as u16)
-    })
 }
 
 /// The unescaped key; keys that are not valid text are compared as written.

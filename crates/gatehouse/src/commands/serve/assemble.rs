@@ -165,6 +165,8 @@ pub async fn assemble(
         .load()
         .await
         .map_err(|error| format!("The configuration cannot be read from storage: {error}"))?;
+    // Before the task that keeps sharing them, which would otherwise begin at the same time.
+    gateway.limiter.begin_sharing(&*gateway.clock).await;
     let (background_settings, changing) = watch::channel(BackgroundSettings::of(settings));
     background.extend(start_background(&changing, &gateway, &refresher, &store));
     let config: Arc<LiveValue<Config>> = server_config(settings).into();

@@ -77,7 +77,7 @@ pub struct Leasing {
     ticked_at: Duration,
     polled_at: Duration,
     must_resync: bool,
-    /// What is left in windows that are not in use any more.
+    /// The rest of windows that are not in use any more.
     unused: Vec<LeaseGift>,
     /// When a lease was last recalled.
     recalled_at: Option<Duration>,

@@ -53,7 +53,7 @@ impl Dice {
     }
 }
 
-/// What happens besides calls.
+/// The faults and changes besides calls.
 #[derive(Clone, Copy, Default)]
 struct Trouble {
     kills: bool,
@@ -143,7 +143,7 @@ struct World {
     dead: Vec<(String, Vec<Entry>)>,
     budgets: Vec<Rule>,
     version: usize,
-    /// What is spent and held, by window, as far as it was asked for.
+    /// The sums that are spent and held, by window, as far as they were asked for.
     sums: BTreeMap<(usize, i64), i64>,
     /// Whether the bases have to be read.
     are_bases_due: bool,

@@ -32,7 +32,7 @@ impl World {
         }
     }
 
-    /// What is spent, unbooked and held in a window, by all replicas, dead ones included.
+    /// The sum that is spent, unbooked and held in a window, by all replicas, dead ones included.
     pub(super) fn total(&mut self, place: usize, from: Timestamp, end: Timestamp) -> i64 {
         if let Some(sum) = self.sums.get(&(place, from.micros())) {
             return *sum;
@@ -94,7 +94,7 @@ impl World {
         }
     }
 
-    /// What replicas that cannot answer have leased and do not use.
+    /// The unused leases of replicas that cannot answer.
     pub(super) fn stranded(&self, budget: usize, from: Timestamp) -> i64 {
         let name = self.budgets[budget].lease_name();
         let silent = |journal: &str| {
