@@ -1,11 +1,10 @@
 //! A request split into its turns and the rest of its prompt, to recognise a conversation that goes on.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::ops::Range;
+use std::sync::LazyLock;
 
-use memchr::memmem;
-use serde_json::value::RawValue;
+use memchr::memmem::Finder;
 
 use crate::json::{self, Object};
 
@@ -23,7 +22,7 @@ const IGNORED: [&str; 9] = [
     "top_p",
     "metadata",
 ];
-const CACHE_MARK: &[u8] = b"\"cache_control\":{";
+static CACHE_MARK: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("\"cache_control\":{"));
 
 /// Members besides the turns that come first in a prompt.
 const INSTRUCTIONS: [&str; 5] =
@@ -34,26 +33,33 @@ const MAX_INSTRUCTION_TURNS: usize = 8;
 const MAX_START_PART: usize = 64 * 1024;
 
 pub struct Conversation<'a> {
-    /// The other members that belong to the prompt, by name, as raw JSON.
-    pub settings: Vec<(&'a str, &'a str)>,
+    /// The other members that belong to the prompt, sorted by name, as raw JSON.
+    pub settings: Vec<(&'a [u8], &'a [u8])>,
     /// The array of turns as raw JSON.
-    pub list: &'a str,
+    pub list: &'a [u8],
     /// The position of each turn in `list`.
     pub turns: Vec<Range<usize>>,
 }
 
 impl<'a> Conversation<'a> {
-    /// Splits a body; `None` if it has no array of turns, or escapes in a name.
+    /// Splits a body of valid UTF-8; `None` if it has no array of turns, or escapes in a name.
     pub fn read(body: &'a [u8]) -> Option<Self> {
-        let members: BTreeMap<&str, &RawValue> = serde_json::from_slice(body).ok()?;
-        let is_list =
-            |(name, value): &(&&str, &&RawValue)| TURNS.contains(name) && value.get().starts_with('[');
-        let (list_name, list) = members.iter().find(is_list).map(|(name, list)| (*name, list.get()))?;
-        let turns = json::scan_array(list.as_bytes(), 0..list.len()).ok()?;
-        let is_setting = |name: &str| name != list_name && !IGNORED.contains(&name);
-        let settings = members.iter().filter(|(name, _)| is_setting(name));
-        let settings = settings.map(|(name, value)| (*name, value.get())).collect();
-        Some(Self { settings, list, turns })
+        let object = json::scan_within(body, 0..body.len()).ok()?;
+        if object.escaped_keys {
+            return None;
+        }
+        let mut members: Vec<(&[u8], &[u8])> = object
+            .members
+            .iter()
+            .map(|member| (&body[member.key.clone()], &body[member.value.clone()]))
+            .collect();
+        members.sort_unstable();
+        let is_one_of = |name: &[u8], names: &[&str]| names.iter().any(|known| known.as_bytes() == name);
+        let is_list = |(name, value): &(&[u8], &[u8])| is_one_of(name, &TURNS) && value.starts_with(b"[");
+        let (_, list) = members.remove(members.iter().position(is_list)?);
+        let turns = json::scan_array(list, 0..list.len()).ok()?;
+        members.retain(|(name, _)| !is_one_of(name, &IGNORED));
+        Some(Self { settings: members, list, turns })
     }
 }
 
@@ -89,7 +95,7 @@ fn is_instruction(body: &[u8], turn: Range<usize>) -> bool {
 pub fn without_cache_marks(part: &[u8]) -> Cow<'_, [u8]> {
     let mut kept: Vec<u8> = Vec::new();
     let mut at = 0;
-    for mark in memmem::find_iter(part, CACHE_MARK) {
+    for mark in CACHE_MARK.find_iter(part) {
         let Some(length) = memchr::memchr(b'}', &part[mark..]) else { break };
         let (mut start, mut end) = (mark, mark + length + 1);
         // Removes the comma before the mark, or else the one after it.
@@ -117,9 +123,9 @@ mod tests {
         let body = br#"{"model":"m","max_tokens":5,"system":"s","messages":[{"a":1}, {"b":2}],"input":"x"}"#;
         let found = Conversation::read(body).unwrap();
         // The provider decides which list it reads: one that is not the conversation is part of the rest.
-        assert_eq!(found.settings, [("input", "\"x\""), ("system", "\"s\"")]);
-        let turns: Vec<&str> = found.turns.iter().map(|turn| &found.list[turn.clone()]).collect();
-        assert_eq!(turns, [r#"{"a":1}"#, r#"{"b":2}"#]);
+        assert_eq!(found.settings, [(&b"input"[..], &b"\"x\""[..]), (b"system", b"\"s\"")]);
+        let turns: Vec<&[u8]> = found.turns.iter().map(|turn| &found.list[turn.clone()]).collect();
+        assert_eq!(turns, [br#"{"a":1}"#, br#"{"b":2}"#]);
         for body in ["{}", "not json", r#"{"messages":"a"}"#, r#"{"mess\u0061ges":[1]}"#] {
             assert!(Conversation::read(body.as_bytes()).is_none(), "{body}");
         }

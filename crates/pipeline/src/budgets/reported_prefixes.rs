@@ -18,7 +18,7 @@ pub struct ReportedPrefixes {
     hasher: foldhash::quality::RandomState,
 }
 
-type Hashes<'a> = (&'a str, Vec<(u64, usize)>);
+type Hashes<'a> = (&'a [u8], Vec<(u64, usize)>);
 
 #[derive(Default)]
 struct Generations {
@@ -52,7 +52,7 @@ impl ReportedPrefixes {
         let entries = self.entries.lock();
         hashes.into_iter().rev().find_map(|(hash, end)| {
             let tokens = *entries.young.get(&hash).or_else(|| entries.old.get(&hash))?;
-            Some(Prefix { tokens, rest: turns.get(end..)?.as_bytes() })
+            Some(Prefix { tokens, rest: turns.get(end..)? })
         })
     }
 
@@ -67,11 +67,11 @@ impl ReportedPrefixes {
         write_part(&mut hasher, instance.as_bytes());
         write_part(&mut hasher, model.as_bytes());
         for (name, value) in settings {
-            write_part(&mut hasher, name.as_bytes());
-            write_part(&mut hasher, value.as_bytes());
+            write_part(&mut hasher, name);
+            write_part(&mut hasher, value);
         }
         let hashed = turns.into_iter().map(|turn| {
-            write_part(&mut hasher, list[turn.clone()].as_bytes());
+            write_part(&mut hasher, &list[turn.clone()]);
             (hasher.finish(), turn.end)
         });
         Some((list, hashed.collect()))

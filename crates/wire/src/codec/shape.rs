@@ -4,6 +4,7 @@ mod any_format;
 mod content;
 mod names;
 mod output_limit;
+mod quoted_names;
 #[cfg(test)]
 mod tests;
 

@@ -1,9 +1,37 @@
 //! Searches of a body's bytes for content that no top-level member shows. A substring search is many times faster than
 //! parsing, and may only err towards more: a name in a text counts, too.
 
-use memchr::memmem;
+use std::sync::LazyLock;
+
+use memchr::memmem::Finder;
 
 use super::names;
+use super::quoted_names::QuotedNames;
+
+static EXTERNAL_CONTEXT: QuotedNames = QuotedNames::new(&names::EXTERNAL_CONTEXT);
+static IMAGES: QuotedNames = QuotedNames::new(&names::IMAGES);
+static WORDS: LazyLock<Words> = LazyLock::new(Words::default);
+
+/// Prepared searches for words: to prepare one takes longer than to search a short body.
+struct Words {
+    audio: Finder<'static>,
+    cache_control: Finder<'static>,
+    ttl: Finder<'static>,
+    json_schema: Finder<'static>,
+    escape: Finder<'static>,
+}
+
+impl Default for Words {
+    fn default() -> Self {
+        Self {
+            audio: Finder::new("audio"),
+            cache_control: Finder::new("cache_control"),
+            ttl: Finder::new("ttl"),
+            json_schema: Finder::new("\"json_schema\""),
+            escape: Finder::new("\\u00"),
+        }
+    }
+}
 
 /// A body, or a part of one, whose content is searched.
 #[derive(Clone, Copy, Debug)]
@@ -21,49 +49,44 @@ impl<'a> Content<'a> {
     /// Whether the provider may read input that is not in these bytes, such as files, stored objects and the results
     /// of its own tools. Also true if a name may be hidden from the search.
     pub fn external_context(self) -> bool {
-        self.mentions_any(&names::EXTERNAL_CONTEXT) || self.hides_names()
+        EXTERNAL_CONTEXT.positions(self.0).next().is_some() || self.hides_names()
     }
 
     /// The number of image parts, at most.
     pub fn images(self) -> u64 {
-        let count = |name: &&str| memmem::find_iter(self.0, name.as_bytes()).count() as u64;
-        names::IMAGES.iter().map(count).sum()
+        IMAGES.positions(self.0).count() as u64
     }
 
     pub fn has_images(self) -> bool {
-        self.mentions_any(&names::IMAGES)
+        IMAGES.positions(self.0).next().is_some()
     }
 
     pub fn audio(self) -> bool {
-        self.mentions("audio")
+        self.mentions(&WORDS.audio)
     }
 
     /// Whether the request asks for its prompt to be written to the provider's prompt cache.
     pub fn cache_write(self) -> bool {
-        self.mentions("cache_control")
+        self.mentions(&WORDS.cache_control)
     }
 
     /// Whether the request sets a lifetime for the cached prompt.
     pub fn cache_lifetime(self) -> bool {
-        self.mentions("ttl")
+        self.mentions(&WORDS.ttl)
     }
 
     pub fn json_schema(self) -> bool {
-        self.mentions("\"json_schema\"")
+        self.mentions(&WORDS.json_schema)
     }
 
-    fn mentions(self, name: &str) -> bool {
-        memmem::find(self.0, name.as_bytes()).is_some()
-    }
-
-    fn mentions_any(self, names: &[&str]) -> bool {
-        names.iter().any(|name| self.mentions(name))
+    fn mentions(self, word: &Finder<'_>) -> bool {
+        word.find(self.0).is_some()
     }
 
     /// Whether a letter, digit or underscore is written as a `\u00XX` escape. That could hide a name from the searches
     /// above, and no ordinary encoder does it.
     fn hides_names(self) -> bool {
-        memmem::find_iter(self.0, b"\\u00").any(|at| {
+        WORDS.escape.find_iter(self.0).any(|at| {
             let code = self.0.get(at + 4..at + 6).and_then(|code| std::str::from_utf8(code).ok());
             let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
             code.is_some_and(|code| code.is_ascii_alphanumeric() || code == b'_')
