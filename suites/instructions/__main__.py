@@ -74,11 +74,11 @@ def run(app, chosen, options):
 
 
 def measure(app, chosen, options, known):
-    """The figures of every case, by name. Cases with the same settings and guardrail share a gateway."""
+    """The figures of every case, by name. Cases with the same settings, guardrail and budget share a gateway."""
     figures = {case.name: {} for case in chosen}
     upstream = app.add(LockstepUpstream())
     # A gateway that accepts tokens is another one.
-    shared = lambda case: (case.settings, case.guardrail, case.key == "token")
+    shared = lambda case: (case.settings, case.guardrail, case.budget, case.key == "token")
     for settings in dict.fromkeys(shared(case) for case in chosen):
         group = [case for case in chosen if shared(case) == settings]
         bench = Bench(app, upstream, InstructionCounter, group[0])

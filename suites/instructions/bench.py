@@ -17,7 +17,7 @@ WARM_UP = 1000
 
 class Bench:
     def __init__(self, app, upstream, tracer, case):
-        """A gateway with the settings and the guardrail of a case."""
+        """A gateway with the settings, the guardrail and the budget of a case."""
         self.upstream = upstream
         directory = app.directory / f"{tracer.__name__}-{len(app.processes)}"
         provider = {"OPENAI_API_KEY": PROVIDER_KEY, "OPENAI_BASE_URL": upstream.url}
@@ -35,6 +35,8 @@ class Bench:
             self.keys["token"] = issuer.token("someone@example.com")
         if case.guardrail:
             self.guard(case.guardrail)
+        if case.budget:
+            self.set_budget()
         # An idle connection that times out during a run would be counted.
         self.gateway.http.close()
         self.warm_up()
@@ -55,6 +57,12 @@ class Bench:
         workflow = {"name": "guarded", "workflow_payload": {"guardrails": ["guard"]}}
         answer = self.gateway.admin("POST", "/workflows", json=workflow)
         assert answer.status_code == 201, answer.text
+
+    def set_budget(self):
+        documents = {f"/model-pricing/{cases.MODEL}": {"input_per_mtok": 1, "output_per_mtok": 1}, "/budgets/%2F/monthly": {"amount": 1_000_000}}
+        for address, document in documents.items():
+            answer = self.gateway.admin("PUT", address, json=document)
+            assert answer.status_code in (200, 201), answer.text
 
     def warm_up(self):
         chat = cases.ALL[0]

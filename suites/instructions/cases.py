@@ -34,6 +34,8 @@ class Case:
     settings: tuple = ()
     # The type of a guardrail that inspects all requests and answers, with its default settings.
     guardrail: str = ""
+    # Whether all calls have a price and count against a budget that they do not exhaust.
+    budget: bool = False
     # Numbers of calls of the short and the long run, per build, about a second under valgrind. At least 2: see `runs.py`.
     release: tuple = (20, 120)
     debug: tuple = (4, 24)
@@ -67,6 +69,7 @@ ALL = [
     # All calls but the first one of the warm-up are answered from the cache.
     Case("cached-chat-1k", CHAT, conversation(1000), settings=(("RESPONSE_CACHE_ENABLED", "true"),), quick=False),
     Case("guarded-chat-1k", CHAT, conversation(1000), guardrail="pii_redact", quick=False),
+    Case("budget-chat-1k", CHAT, conversation(1000), settings=(("GATEWAY_EDITION", "enterprise"),), budget=True, quick=False),
     # At most TOKEN_RATIO times the instructions of the same call with a key.
     Case("chat-1k-token", CHAT, conversation(1000), key="token", quick=False),
     Case("chat-1k-concurrent", CHAT, conversation(1000), connections=8, quick=False, release=(160, 1760)),
