@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use memchr::memmem::Finder;
 
-use crate::json::{self, Object};
+use crate::json::{self, Member, Object};
 
 /// The names of the array of turns in the formats.
 const TURNS: [&str; 3] = ["messages", "input", "contents"];
@@ -44,22 +44,27 @@ pub struct Conversation<'a> {
 impl<'a> Conversation<'a> {
     /// Splits a body of valid UTF-8; `None` if it has no array of turns, or escapes in a name.
     pub fn read(body: &'a [u8]) -> Option<Self> {
-        let object = json::scan_within(body, 0..body.len()).ok()?;
+        let (object, mut turns) = json::scan_with_elements(body, &TURNS).ok()?;
         if object.escaped_keys {
             return None;
         }
-        let mut members: Vec<(&[u8], &[u8])> = object
-            .members
-            .iter()
-            .map(|member| (&body[member.key.clone()], &body[member.value.clone()]))
-            .collect();
-        members.sort_unstable();
-        let is_one_of = |name: &[u8], names: &[&str]| names.iter().any(|known| known.as_bytes() == name);
-        let is_list = |(name, value): &(&[u8], &[u8])| is_one_of(name, &TURNS) && value.starts_with(b"[");
-        let (_, list) = members.remove(members.iter().position(is_list)?);
-        let turns = json::scan_array(list, 0..list.len()).ok()?;
-        members.retain(|(name, _)| !is_one_of(name, &IGNORED));
-        Some(Self { settings: members, list, turns })
+        let mut settings: Vec<(&[u8], &[u8])> = Vec::with_capacity(object.members.len());
+        let mut list = None;
+        for Member { key, value, .. } in object.members {
+            let name = &body[key];
+            let is_one_of = |names: &[&str]| names.iter().any(|known| known.as_bytes() == name);
+            if list.is_none() && is_one_of(&TURNS) && body[value.start] == b'[' {
+                list = Some(value);
+            } else if !is_one_of(&IGNORED) {
+                settings.push((name, &body[value]));
+            }
+        }
+        settings.sort_unstable();
+        let list = list?;
+        for turn in &mut turns {
+            *turn = turn.start - list.start..turn.end - list.start;
+        }
+        Some(Self { settings, list: &body[list], turns })
     }
 }
 

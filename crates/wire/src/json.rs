@@ -98,10 +98,35 @@ pub fn scan_within(body: &[u8], range: Range<usize>) -> Result<Object, ScanError
             Err(error) => Err(error),
         };
     }
-    let object = object(&mut cursor)?;
+    let object = object(&mut cursor, |cursor, _| cursor.value(1))?;
+    expect_end(&mut cursor)?;
+    Ok(object)
+}
+
+/// Scans a body of valid UTF-8 that is an object. Also returns the elements of its first member that has one of the names
+/// and is an array.
+pub fn scan_with_elements(body: &[u8], names: &[&str]) -> Result<(Object, Vec<Range<usize>>), ScanError> {
+    let mut cursor = Cursor::new(body, 0..body.len());
+    let mut elements = None;
+    cursor.skip_space();
+    let object = object(&mut cursor, |cursor, key| {
+        let is_named = names.iter().any(|name| name.as_bytes() == &cursor.bytes()[key.clone()]);
+        if elements.is_some() || !is_named || cursor.peek() != Some(b'[') {
+            return cursor.value(1);
+        }
+        let (start, found) = (cursor.at(), elements.insert(Vec::new()));
+        cursor.count_container();
+        elements_at(cursor, 2, |element| found.push(element))?;
+        Ok(start..cursor.at())
+    })?;
+    expect_end(&mut cursor)?;
+    Ok((object, elements.unwrap_or_default()))
+}
+
+fn expect_end(cursor: &mut Cursor<'_>) -> Result<(), ScanError> {
     cursor.skip_space();
     match cursor.peek() {
-        None => Ok(object),
+        None => Ok(()),
         Some(_) => Err(ScanError::Syntax { at: cursor.at(), expected: "the end of the text" }),
     }
 }
@@ -123,17 +148,26 @@ pub fn scan_array(body: &[u8], range: Range<usize>) -> Result<Vec<Range<usize>>,
 pub fn visit_array(
     body: &[u8],
     range: Range<usize>,
-    mut visit: impl FnMut(Range<usize>),
+    visit: impl FnMut(Range<usize>),
 ) -> Result<(), ScanError> {
     let mut cursor = Cursor::new(body, range);
     cursor.skip_space();
+    elements_at(&mut cursor, 1, visit)
+}
+
+/// Visits the elements, nested in `depth` containers, of the array at the cursor, which moves behind it.
+fn elements_at(
+    cursor: &mut Cursor<'_>,
+    depth: usize,
+    mut visit: impl FnMut(Range<usize>),
+) -> Result<(), ScanError> {
     cursor.expect(b'[', "an array")?;
     cursor.skip_space();
     if cursor.take(b']') {
         return Ok(());
     }
     loop {
-        visit(cursor.value(1)?);
+        visit(cursor.value(depth)?);
         cursor.skip_space();
         if cursor.take(b']') {
             return Ok(());
@@ -264,7 +298,11 @@ fn folds_to(key: &[u8], name: &str) -> bool {
     folded.eq_ignore_ascii_case(name)
 }
 
-fn object(cursor: &mut Cursor<'_>) -> Result<Object, ScanError> {
+/// Reads the object at the cursor; `read_value` moves it over the value of a key.
+fn object(
+    cursor: &mut Cursor<'_>,
+    mut read_value: impl FnMut(&mut Cursor<'_>, &Range<usize>) -> Result<Range<usize>, ScanError>,
+) -> Result<Object, ScanError> {
     let open = cursor.at();
     cursor.expect(b'{', "'{'")?;
     cursor.skip_space();
@@ -275,7 +313,7 @@ fn object(cursor: &mut Cursor<'_>) -> Result<Object, ScanError> {
             let start = cursor.at();
             let key = cursor.key()?;
             escaped_keys |= cursor.bytes()[key.clone()].contains(&b'\\');
-            let value = cursor.value(1)?;
+            let value = read_value(cursor, &key)?;
             if members.len() == MEMBER_LIMIT {
                 return Err(ScanError::TooManyMembers { limit: MEMBER_LIMIT });
             }

@@ -71,9 +71,8 @@ pub struct InputSize {
 impl InputSize {
     /// Searches the content; `stored_context` is whether the request refers to context that the provider stores.
     pub fn of(content: Content<'_>, stored_context: bool) -> Self {
-        let has_more = stored_context || content.external_context();
-        let images = if has_more { 0 } else { content.images() };
-        Self { bytes: content.bytes().len() as u64, images, has_more }
+        let images = if stored_context { None } else { content.images_of_whole_input() };
+        Self { bytes: content.bytes().len() as u64, images: images.unwrap_or(0), has_more: images.is_none() }
     }
 
     /// The most input tokens at a target. A token has at least one byte; input that the bytes only refer to may fill

@@ -37,6 +37,11 @@ impl<'a> Cursor<'a> {
         self.elements
     }
 
+    /// Counts a container that the caller moves through.
+    pub(super) fn count_container(&mut self) {
+        self.elements += 1;
+    }
+
     pub(super) fn keys(&self) -> KeyFilter {
         self.keys
     }

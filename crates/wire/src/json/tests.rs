@@ -78,6 +78,25 @@ fn arrays_yield_their_elements() {
 }
 
 #[test]
+fn the_elements_of_the_first_named_array_are_found_on_the_way() {
+    for (body, list) in [
+        (r#"{"a":1, "input": [ {"b":[1]}, "x" ] ,"messages":[2]}"#, Some("input")),
+        (r#"{"input":"text","messages":[[],3.5]}"#, Some("messages")),
+        (r#"{"messages":[]}"#, Some("messages")),
+        (r#"{"a":[1]}"#, None),
+    ] {
+        let body = body.as_bytes();
+        let (object, elements) = scan_with_elements(body, &["messages", "input"]).unwrap();
+        assert_eq!(object, scan(body).unwrap());
+        let expected = list.map(|name| scan_array(body, object.value(body, name).unwrap()).unwrap());
+        assert_eq!(elements, expected.unwrap_or_default());
+    }
+    for body in [r#"{"messages":[1}"#, r#"{"messages":[1]} x"#, "[]", ""] {
+        assert!(scan_with_elements(body.as_bytes(), &["messages"]).is_err(), "{body}");
+    }
+}
+
+#[test]
 fn elements_are_counted_at_every_depth() {
     for (body, elements) in [
         ("{}", 1),

@@ -46,19 +46,22 @@ impl<'a> Content<'a> {
         self.0
     }
 
-    /// Whether the provider may read input that is not in these bytes, such as files, stored objects and the results
-    /// of its own tools. Also true if a name may be hidden from the search.
-    pub fn external_context(self) -> bool {
-        EXTERNAL_CONTEXT.positions(self.0).next().is_some() || self.hides_names()
-    }
-
-    /// The number of image parts, at most.
-    pub fn images(self) -> u64 {
-        IMAGES.positions(self.0).count() as u64
+    /// The number of image parts, at most. `None` if the provider may read input that is not in these bytes, such as files,
+    /// stored objects and the results of its own tools, or if a name may be hidden from the search.
+    pub fn images_of_whole_input(self) -> Option<u64> {
+        let mut images = 0;
+        for at in memchr::memchr_iter(b'"', self.0) {
+            let rest = &self.0[at..];
+            if EXTERNAL_CONTEXT.begin(rest) {
+                return None;
+            }
+            images += u64::from(IMAGES.begin(rest));
+        }
+        (!self.hides_names()).then_some(images)
     }
 
     pub fn has_images(self) -> bool {
-        IMAGES.positions(self.0).next().is_some()
+        memchr::memchr_iter(b'"', self.0).any(|at| IMAGES.begin(&self.0[at..]))
     }
 
     pub fn audio(self) -> bool {
