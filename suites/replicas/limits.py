@@ -122,7 +122,10 @@ def judge_requests(app, cluster, number, name, times, calls, fault):
 
 
 def judge_tokens(app, cluster, number, name, times, calls):
-    """A bucket admits its content, its refill, and what the calls in flight exceed their estimates by."""
+    """A bucket admits its content, its refill, and what the calls in flight exceed their estimates by.
+
+    When Redis has lost its data, or is away, another full bucket follows within the minute, with its own calls in flight.
+    """
     lines = cluster.lines(f"tokens-{number}")
     used = [(line["began_ms"] / 1000, line["prompt_tokens"] - line["cached_tokens"] + line["completion_tokens"]) for line in lines]
     sizes = [size for _, size in used] or [0]
@@ -132,8 +135,7 @@ def judge_tokens(app, cluster, number, name, times, calls):
     over = overrun(used, TOKENS)
     noise = TOKENS / MINUTE * ON_THE_WAY
     what = f"{name}: tokens above the limit of {TOKENS} per minute, {len(lines)} calls, {in_flight} at once of {min(sizes)} to {max(sizes)}"
-    # While Redis is away, each replica has its own part of the bucket.
-    app.check_at_most(what, over, error + noise + (times - 1) * TOKENS, " tokens")
+    app.check_at_most(what, over, times * error + noise + (times - 1) * TOKENS, " tokens")
 
 
 def overrun(used, limit):
