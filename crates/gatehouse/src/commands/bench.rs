@@ -1,6 +1,7 @@
 //! `gatehouse bench`: measures the gateway under load next to a direct call, the baseline proxy and nginx.
 
 mod rows;
+mod scaling;
 mod stage;
 
 use std::path::{Path, PathBuf};
@@ -13,7 +14,7 @@ use tokio::net::TcpListener;
 
 #[derive(Args)]
 pub struct Options {
-    /// Also measure nginx (it must be installed) and 100,000 keys
+    /// Also measure nginx (it must be installed), 100,000 keys and two workers
     #[arg(long)]
     full: bool,
     /// Seconds per measurement

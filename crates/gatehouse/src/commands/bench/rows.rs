@@ -8,14 +8,14 @@ use bench::load::{Load, LoadConfig, LoadReport, Stop, run_load};
 use bench::report::{Against, Figures, Measurement, Report, Row};
 use domain::resources::auth_key::{self, AuthKey};
 
-use super::Plan;
 use super::stage::{Actor, KEY};
+use super::{Plan, scaling};
 use crate::system::{SystemClock, SystemEntropy};
 
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
 /// A kind of load, and the factors of nginx's value to reach.
-struct Shape {
+pub struct Shape {
     name: &'static str,
     model: &'static str,
     stream: bool,
@@ -25,7 +25,7 @@ struct Shape {
     aim: f64,
 }
 
-const SHAPES: [Shape; 4] = [
+pub const SHAPES: [Shape; 4] = [
     Shape {
         name: "CPU-µs, 1 KB chat, 32 connections",
         model: "bench",
@@ -124,6 +124,8 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
     if plan.full {
         print_progress("100,000 keys");
         report.rows.push(many_keys(plan).await?);
+        print_progress("two workers");
+        report.rows.extend(scaling::measure(plan).await?);
     }
     std::fs::remove_dir_all(&directory)?;
     Ok(report)
@@ -134,7 +136,7 @@ fn print_progress(what: &str) {
     eprintln!("bench: {what} …");
 }
 
-fn scratch(name: &str) -> io::Result<std::path::PathBuf> {
+pub fn scratch(name: &str) -> io::Result<std::path::PathBuf> {
     let directory = std::env::temp_dir().join(format!("gatehouse-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
     Ok(directory)
@@ -245,11 +247,11 @@ async fn under_load(
     })
 }
 
-async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<f64> {
+pub async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<f64> {
     Ok(under_load(plan, actor, "gateway", shape).await?.cpu_per_request)
 }
 
-fn median(mut figures: Vec<f64>) -> Option<f64> {
+pub fn median(mut figures: Vec<f64>) -> Option<f64> {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied()
 }
