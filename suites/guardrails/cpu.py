@@ -1,8 +1,6 @@
 """The CPU time of the gateway per call: with personal data searched in requests and answers, and from the cache."""
 
-import pathlib
 import statistics
-import subprocess
 import time
 
 import http1
@@ -37,7 +35,8 @@ def run_before(app):
         app.suite.skip(app.name, "no older binary: --before")
         return
     upstream = app.upstream()
-    before = app.add(OlderGateway(options.before, app.directory / "before", upstream))
+    before = app.gateway(upstream, app.directory / "before")
+    before.executable = options.before
     before.start(models=[MODEL])
     gateway = app.start_gateway(upstream, models=[MODEL])
     for process in (before, gateway):
@@ -59,19 +58,6 @@ def run_cache_hit(app):
     billed = len(upstream.bill()) - sent
     app.check("all calls are answered from the cache", billed != options.rounds * options.calls and f"{billed} calls were sent")
     report(app, "that is answered from the cache", rounds, MOST_OF_A_HIT_QUICK if app.quick else MOST_OF_A_HIT)
-
-
-class OlderGateway(rig.Gateway):
-    def __init__(self, binary, directory, upstream):
-        super().__init__(directory, upstream)
-        self.binary = str(pathlib.Path(binary).resolve())
-
-    def spawn(self):
-        with open(self.log_path, "ab") as log:
-            command = [self.binary, "serve"]
-            self.process = subprocess.Popen(
-                command, env=self.settings, cwd=self.directory, stdout=log, stderr=subprocess.STDOUT
-            )
 
 
 def report(app, what, rounds, bound):

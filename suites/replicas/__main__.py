@@ -24,6 +24,7 @@ def main():
     suite.add_argument("--pause", type=float, help="mean pause of a worker between calls in seconds (default 0.5, quick 1)")
     suite.add_argument("--rounds", type=int, help="interleaved rounds of the part cpu (default 20, quick 3)")
     suite.add_argument("--calls", type=int, help="calls of each round (default 1,000, quick 100)")
+    suite.add_argument("--before", metavar="BINARY", help="an older gateway without leases, with which the part cpu compares")
     suite.add_argument("--seed", type=int, default=random.randrange(2**32))
     options = suite.parse()
     options.pause = options.pause or (1.0 if options.quick else 0.5)

@@ -1,4 +1,5 @@
-"""The CPU time of a replica per call: on a path with a budget, which is leased, and on one without."""
+"""The CPU time of a replica per call: on a path with a budget, which is leased, beside one without, and beside the same budget
+in an older gateway that had no leases."""
 
 import time
 
@@ -14,20 +15,50 @@ MOST, MOST_QUICK = 1.05, 6.0
 
 def run(app, cluster, options):
     """Compares calls of 1 KB in one replica, in interleaved rounds. The other replicas are idle."""
-    replica = cluster.first
-    address = f"/budgets/{LEASED.replace('/', '%2F')}/daily"
-    for address, document in [(f"/model-pricing/{MODEL}", prices.document(PRICE)), (address, {"amount": AMOUNT})]:
-        answer = replica.admin("PUT", address, json=document)
-        assert answer.status_code in (200, 201), answer.text
-    time.sleep(KNOWN)
-    for path in (PLAIN, LEASED):
-        make(replica, path, options.calls)
-    rounds = []
-    for number in range(options.rounds):
-        # The order alternates: a background task of one round may end in the next one.
-        order = (PLAIN, LEASED) if number % 2 == 0 else (LEASED, PLAIN)
-        seconds = {path: make(replica, path, options.calls) for path in order}
-        rounds.append((seconds[PLAIN], seconds[LEASED]))
+    replica, bound = cluster.first, MOST_QUICK if app.quick else MOST
+    set_budget(replica)
+    rounds = alternate(options, lambda: make(replica, PLAIN, options.calls), lambda: make(replica, LEASED, options.calls))
     leased = replica.metrics()["gatehouse_budget_lease_granted_usd"]
     app.check("the budget is leased", leased <= 0 and "nothing is leased")
-    report(app, "on a path with a leased budget", rounds, MOST_QUICK if app.quick else MOST)
+    report(app, "on a path with a leased budget", rounds, bound)
+    if options.before:
+        older = start_older(app, cluster, options.before)
+        set_budget(older)
+        rounds = alternate(options, lambda: make(older, LEASED, options.calls), lambda: make(replica, LEASED, options.calls))
+        report(app, "with a leased budget, beside the same budget in the older gateway", rounds, bound)
+    else:
+        app.suite.skip("cpu: beside an older gateway", "no older binary: --before")
+
+
+def set_budget(gateway):
+    address = f"/budgets/{LEASED.replace('/', '%2F')}/daily"
+    for address, document in [(f"/model-pricing/{MODEL}", prices.document(PRICE)), (address, {"amount": AMOUNT})]:
+        answer = gateway.admin("PUT", address, json=document)
+        assert answer.status_code in (200, 201), answer.text
+    time.sleep(KNOWN)
+
+
+def start_older(app, cluster, binary):
+    """An older gateway on a PostgreSQL of its own."""
+    directory = app.directory / "older"
+    directory.mkdir(mode=0o755)
+    database = app.database("postgres")
+    database.run("ALTER ROLE gatehouse SET synchronous_commit = on")
+    settings = database.settings | {"GATEWAY_EDITION": "enterprise", "ENCRYPTION_KEY": "00" * 32, "OPENAI_MODELS": "text"}
+    older = app.gateway(cluster.upstream, directory, **settings)
+    older.executable = binary
+    older.start(models=[MODEL])
+    return older
+
+
+def alternate(options, first, second):
+    """The CPU seconds of both in each round. The order alternates: a background task of one may end in the other."""
+    first(), second()
+    rounds = []
+    for number in range(options.rounds):
+        if number % 2 == 0:
+            rounds.append((first(), second()))
+        else:
+            later = second()
+            rounds.append((first(), later))
+    return rounds
