@@ -10,10 +10,10 @@ use super::quoted_names::QuotedNames;
 
 static EXTERNAL_CONTEXT: QuotedNames = QuotedNames::new(&names::EXTERNAL_CONTEXT);
 static IMAGES: QuotedNames = QuotedNames::new(&names::IMAGES);
-static WORDS: LazyLock<Words> = LazyLock::new(Words::default);
+static FINDERS: LazyLock<Finders> = LazyLock::new(Finders::default);
 
-/// Prepared searches for words: to prepare one takes longer than to search a short body.
-struct Words {
+/// Prepared searches: to prepare one takes longer than to search a short body.
+struct Finders {
     audio: Finder<'static>,
     cache_control: Finder<'static>,
     ttl: Finder<'static>,
@@ -21,7 +21,7 @@ struct Words {
     escape: Finder<'static>,
 }
 
-impl Default for Words {
+impl Default for Finders {
     fn default() -> Self {
         Self {
             audio: Finder::new("audio"),
@@ -65,21 +65,21 @@ impl<'a> Content<'a> {
     }
 
     pub fn audio(self) -> bool {
-        self.mentions(&WORDS.audio)
+        self.mentions(&FINDERS.audio)
     }
 
     /// Whether the request asks for its prompt to be written to the provider's prompt cache.
     pub fn cache_write(self) -> bool {
-        self.mentions(&WORDS.cache_control)
+        self.mentions(&FINDERS.cache_control)
     }
 
     /// Whether the request sets a lifetime for the cached prompt.
     pub fn cache_lifetime(self) -> bool {
-        self.mentions(&WORDS.ttl)
+        self.mentions(&FINDERS.ttl)
     }
 
     pub fn json_schema(self) -> bool {
-        self.mentions(&WORDS.json_schema)
+        self.mentions(&FINDERS.json_schema)
     }
 
     fn mentions(self, word: &Finder<'_>) -> bool {
@@ -89,7 +89,7 @@ impl<'a> Content<'a> {
     /// Whether a letter, digit or underscore is written as a `\u00XX` escape. That could hide a name from the searches
     /// above, and no ordinary encoder does it.
     fn hides_names(self) -> bool {
-        WORDS.escape.find_iter(self.0).any(|at| {
+        FINDERS.escape.find_iter(self.0).any(|at| {
             let code = self.0.get(at + 4..at + 6).and_then(|code| std::str::from_utf8(code).ok());
             let code = code.and_then(|code| u8::from_str_radix(code, 16).ok());
             code.is_some_and(|code| code.is_ascii_alphanumeric() || code == b'_')
