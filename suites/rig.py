@@ -125,7 +125,8 @@ class Gateway:
 
     def spawn(self):
         with open(self.log_path, "ab") as log:
-            command = [self.executable or binary("gatehouse"), "serve"]
+            # It runs in another directory.
+            command = [pathlib.Path(self.executable or binary("gatehouse")).resolve(), "serve"]
             self.process = subprocess.Popen(
                 command, env=self.settings, cwd=self.directory, stdout=log, stderr=subprocess.STDOUT
             )

@@ -53,12 +53,11 @@ def start_older(app, cluster, binary):
 
 def alternate(options, first, second):
     """The CPU seconds of both in each round. The order alternates: a background task of one may end in the other."""
-    first(), second()
     rounds = []
-    for number in range(options.rounds):
-        if number % 2 == 0:
-            rounds.append((first(), second()))
-        else:
-            later = second()
-            rounds.append((first(), later))
+    for number in range(-1, options.rounds):
+        order = (first, second) if number % 2 == 0 else (second, first)
+        seconds = {measure: measure() for measure in order}
+        # The round before the first one warms up.
+        if number >= 0:
+            rounds.append((seconds[first], seconds[second]))
     return rounds

@@ -1,7 +1,7 @@
 //! The measurements of the benchmark and their targets.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use bench::load::{Load, LoadConfig, LoadReport, Stop, run_load};
@@ -15,7 +15,7 @@ use crate::system::{SystemClock, SystemEntropy};
 const MEBIBYTE: f64 = 1024.0 * 1024.0;
 
 /// A kind of load, and the factors of nginx's value to reach.
-pub struct Shape {
+struct Shape {
     name: &'static str,
     model: &'static str,
     stream: bool,
@@ -25,7 +25,7 @@ pub struct Shape {
     aim: f64,
 }
 
-pub const SHAPES: [Shape; 4] = [
+const SHAPES: [Shape; 4] = [
     Shape {
         name: "CPU-µs, 1 KB chat, 32 connections",
         model: "bench",
@@ -136,13 +136,13 @@ fn print_progress(what: &str) {
     eprintln!("bench: {what} …");
 }
 
-pub fn scratch(name: &str) -> io::Result<std::path::PathBuf> {
+pub fn scratch(name: &str) -> io::Result<PathBuf> {
     let directory = std::env::temp_dir().join(format!("gatehouse-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&directory)?;
     Ok(directory)
 }
 
-fn below(directory: &Path, name: &str) -> io::Result<std::path::PathBuf> {
+fn below(directory: &Path, name: &str) -> io::Result<PathBuf> {
     let path = directory.join(name);
     std::fs::create_dir_all(&path)?;
     Ok(path)
@@ -247,11 +247,11 @@ async fn under_load(
     })
 }
 
-pub async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<f64> {
+async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<f64> {
     Ok(under_load(plan, actor, "gateway", shape).await?.cpu_per_request)
 }
 
-pub fn median(mut figures: Vec<f64>) -> Option<f64> {
+fn median(mut figures: Vec<f64>) -> Option<f64> {
     figures.sort_by(f64::total_cmp);
     figures.get(figures.len() / 2).copied()
 }
@@ -388,25 +388,32 @@ async fn many_keys(plan: &Plan) -> io::Result<Row> {
         seed(&directory, count).await?;
         actors.push((Actor::gateway(&mock, &directory)?, directory));
     }
-    let (mut few, mut many) = (Vec::new(), Vec::new());
+    compare(plan, actors, "CPU-µs with 100,000 keys, times that with 10", 1.1).await
+}
+
+/// Compares 1 KB chats to two gateways, in turns, and removes their directories. The CPU time of the second one, in units of
+/// that of the first one, is judged.
+pub async fn compare(
+    plan: &Plan,
+    actors: Vec<(Actor, PathBuf)>,
+    name: &'static str,
+    most: f64,
+) -> io::Result<Row> {
+    let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); actors.len()];
     for _ in 0..plan.rounds {
-        few.push(cpu_per_request(plan, &actors[0].0, &SHAPES[0]).await?);
-        many.push(cpu_per_request(plan, &actors[1].0, &SHAPES[0]).await?);
+        for ((actor, _), figures) in actors.iter().zip(&mut rounds) {
+            figures.push(cpu_per_request(plan, actor, &SHAPES[0]).await?);
+        }
     }
     for (actor, directory) in actors {
         drop(actor);
         std::fs::remove_dir_all(directory)?;
     }
-    let (few, many) = (median(few).unwrap_or_default(), median(many).unwrap_or_default());
-    let ratio = Figures { gateway: Some(many / few), ..Figures::default() };
-    let row = Row::judge(
-        "CPU-µs with 100,000 keys, times that with 10",
-        ratio,
-        Against::Itself,
-        Some(1.1),
-        Some(1.1),
-    );
-    Ok(Row { gateway: Some(many), direct: Some(few), ..row })
+    let mut medians = rounds.into_iter().map(|figures| median(figures).unwrap_or_default());
+    let (first, second) = (medians.next().unwrap_or_default(), medians.next().unwrap_or_default());
+    let ratio = Figures { gateway: Some(second / first), ..Figures::default() };
+    let row = Row::judge(name, ratio, Against::Itself, Some(most), Some(most));
+    Ok(Row { gateway: Some(second), direct: Some(first), ..row })
 }
 
 /// Writes keys directly into the database that the gateway is about to open.

@@ -3,12 +3,12 @@
 use std::io;
 use std::path::Path;
 
-use bench::report::{Against, Figures, Row};
+use bench::report::Row;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::Plan;
-use super::rows::{SHAPES, cpu_per_request, median, scratch};
+use super::rows::{compare, scratch};
 use super::stage::Actor;
 
 /// Two workers then make at least 1.85 times the calls of one.
@@ -25,20 +25,7 @@ pub async fn measure(plan: &Plan) -> io::Result<Option<Row>> {
         let directory = scratch(&format!("workers-{workers}"))?;
         actors.push((start(&mock, &directory, workers)?, directory));
     }
-    let (mut one, mut two) = (Vec::new(), Vec::new());
-    for _ in 0..plan.rounds {
-        one.push(cpu_per_request(plan, &actors[0].0, &SHAPES[0]).await?);
-        two.push(cpu_per_request(plan, &actors[1].0, &SHAPES[0]).await?);
-    }
-    for (actor, directory) in actors {
-        drop(actor);
-        std::fs::remove_dir_all(directory)?;
-    }
-    let (one, two) = (median(one).unwrap_or_default(), median(two).unwrap_or_default());
-    let ratio = Figures { gateway: Some(two / one), ..Figures::default() };
-    let name = "CPU-µs with two workers, times that with one";
-    let row = Row::judge(name, ratio, Against::Itself, Some(MOST), Some(MOST));
-    Ok(Some(Row { gateway: Some(two), direct: Some(one), ..row }))
+    compare(plan, actors, "CPU-µs with two workers, times that with one", MOST).await.map(Some)
 }
 
 /// Starts the gateway on as many cores as it shall have workers; afterwards its threads may run on all cores.
