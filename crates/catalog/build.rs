@@ -1,12 +1,14 @@
-//! Writes the tokens of each vocabulary, one after the other, into a file that `src/tokens/vocabulary.rs` includes.
+//! Writes the tokens of each vocabulary, one after the other and compressed, into a file that `src/tokens/vocabulary.rs` includes.
 //!
 //! The tables that `bpe-openai` has prepared for a vocabulary take twenty times the space of its tokens, and building them takes
 //! seconds.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use bpe_openai::Tokenizer;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 
 #[expect(
     clippy::disallowed_methods,
@@ -20,13 +22,13 @@ fn main() -> io::Result<()> {
     write("o200k_base.tokens", bpe_openai::o200k_base())
 }
 
-/// The tokens in the order of their ids, each as its length in one byte and its bytes.
+/// The tokens in the order of their ids, each as its length in one byte and its bytes, compressed.
 fn tokens(tokenizer: &Tokenizer) -> io::Result<Vec<u8>> {
-    let mut tokens = Vec::new();
+    let mut tokens = ZlibEncoder::new(Vec::new(), Compression::best());
     for id in 0..tokenizer.bpe.num_tokens() as u32 {
         let token = tokenizer.bpe.token_bytes(id);
-        tokens.push(u8::try_from(token.len()).map_err(io::Error::other)?);
-        tokens.extend_from_slice(token);
+        tokens.write_all(&[u8::try_from(token.len()).map_err(io::Error::other)?])?;
+        tokens.write_all(token)?;
     }
-    Ok(tokens)
+    tokens.finish()
 }

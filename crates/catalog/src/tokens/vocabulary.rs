@@ -1,8 +1,10 @@
 //! Vocabularies of OpenAI's models: their tokens as they are stored in the binary, and the tokenizers that use them.
 
 use std::collections::HashMap;
+use std::io::Read as _;
 use std::sync::LazyLock;
 
+use flate2::read::ZlibDecoder;
 use foldhash::fast::FixedState;
 
 use super::merges;
@@ -38,8 +40,8 @@ pub struct Vocabulary {
 }
 
 impl Vocabulary {
-    fn load(stored: &'static [u8], patterns: &[&str]) -> Self {
-        let ids = tokens(stored).zip(0..).collect();
+    fn load(compressed: &[u8], patterns: &[&str]) -> Self {
+        let ids = tokens(unpacked(compressed)).zip(0..).collect();
         Self { ids, splitter: Splitter::new(&patterns.join("|")) }
     }
 
@@ -54,6 +56,14 @@ impl Vocabulary {
         }
         merges::count_tokens(piece, |bytes| self.ids.get(bytes).copied())
     }
+}
+
+/// The content of a file that `build.rs` has written. A vocabulary is loaded once and kept, so its tokens are never freed.
+fn unpacked(compressed: &[u8]) -> &'static [u8] {
+    let mut stored = Vec::new();
+    let read = ZlibDecoder::new(compressed).read_to_end(&mut stored);
+    debug_assert!(read.is_ok(), "{read:?}");
+    stored.leak()
 }
 
 /// Reads the tokens that `build.rs` has written.
