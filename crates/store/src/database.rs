@@ -2,6 +2,7 @@
 
 mod low_priority;
 
+use std::pin::Pin;
 use std::str::FromStr as _;
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,6 +24,10 @@ const SQLITE_READERS: u32 = 2;
 /// Idle time after which a reader connection is closed to free its memory.
 const READER_IDLE: Duration = Duration::from_secs(60);
 const POSTGRES_CONNECTIONS: u32 = 8;
+
+/// The future of an operation. Its type is erased, because those of the drivers are deep, and the future of every caller would
+/// contain them.
+pub(crate) type Operation<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A bound value: integer, text or bytes. Booleans are 0 and 1, times are microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -225,9 +230,9 @@ impl Database {
         }
     }
 
-    pub async fn fetch(&self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+    pub fn fetch<'a>(&'a self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, Vec<Row>> {
         let sql = sql.into_sql_str();
-        self.limited(async {
+        Box::pin(self.limited(async move {
             Ok(match &self.pool {
                 Pool::Sqlite { readers, .. } => run!(fetch_all, sql, values, readers, SqliteArguments)
                     .into_iter()
@@ -237,21 +242,19 @@ impl Database {
                     run!(fetch_all, sql, values, pool, PgArguments).into_iter().map(Row::Postgres).collect()
                 }
             })
-        })
-        .await
+        }))
     }
 
-    pub async fn execute(&self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<u64, StoreError> {
+    pub fn execute<'a>(&'a self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, u64> {
         let sql = sql.into_sql_str();
-        self.limited(async {
+        Box::pin(self.limited(async move {
             Ok(match &self.pool {
                 Pool::Sqlite { writer, .. } => {
                     run!(execute, sql, values, writer, SqliteArguments).rows_affected()
                 }
                 Pool::Postgres(pool) => run!(execute, sql, values, pool, PgArguments).rows_affected(),
             })
-        })
-        .await
+        }))
     }
 
     /// A pool of one PostgreSQL connection, opened on demand; `None` for SQLite.
@@ -275,7 +278,7 @@ impl Database {
     }
 
     /// Starts a read transaction; the first statement determines the state that all of them see.
-    pub async fn snapshot(&self) -> Result<Snapshot, StoreError> {
+    pub fn snapshot(&self) -> Operation<'_, Snapshot> {
         let open = self.limited(async {
             Ok(match &self.pool {
                 Pool::Sqlite { readers, .. } => OpenSnapshot::Sqlite(readers.begin_with("BEGIN").await?),
@@ -284,15 +287,17 @@ impl Database {
                 ),
             })
         });
-        Ok(Snapshot { open: open.await?, limit: self.limit })
+        Box::pin(async { Ok(Snapshot { open: open.await?, limit: self.limit }) })
     }
 
     /// Starts a write transaction. SQLite takes its write lock at once, so that a transaction never fails halfway
     /// because of it.
-    pub async fn begin(&self) -> Result<Writing, StoreError> {
-        Ok(match &self.pool {
-            Pool::Sqlite { writer, .. } => Writing::Sqlite(OnlyWriter::begin(writer).await?),
-            Pool::Postgres(pool) => Writing::Postgres(begin_postgres(pool, "BEGIN").await?),
+    pub fn begin(&self) -> Operation<'_, Writing> {
+        Box::pin(async {
+            Ok(match &self.pool {
+                Pool::Sqlite { writer, .. } => Writing::Sqlite(OnlyWriter::begin(writer).await?),
+                Pool::Postgres(pool) => Writing::Postgres(begin_postgres(pool, "BEGIN").await?),
+            })
         })
     }
 
@@ -307,14 +312,10 @@ impl Database {
 
 impl Snapshot {
     /// Like `Database::fetch`, with the operation timeout for each statement.
-    pub async fn fetch(
-        &mut self,
-        sql: impl SqlSafeStr,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StoreError> {
+    pub fn fetch<'a>(&'a mut self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, Vec<Row>> {
         let sql = sql.into_sql_str();
         let open = &mut self.open;
-        limited(self.limit, async {
+        Box::pin(limited(self.limit, async move {
             Ok(match open {
                 OpenSnapshot::Sqlite(open) => run!(fetch_all, sql, values, &mut **open, SqliteArguments)
                     .into_iter()
@@ -325,21 +326,19 @@ impl Snapshot {
                     .map(Row::Postgres)
                     .collect(),
             })
-        })
-        .await
+        }))
     }
 
     /// Ends the transaction, so that its connection can be used again at once.
-    pub async fn end(self) -> Result<(), StoreError> {
+    pub fn end(self) -> Operation<'static, ()> {
         let Self { open, limit } = self;
-        limited(limit, async {
+        Box::pin(limited(limit, async {
             match open {
                 OpenSnapshot::Sqlite(open) => open.rollback().await?,
                 OpenSnapshot::Postgres(open) => open.rollback().await?,
             }
             Ok(())
-        })
-        .await
+        }))
     }
 }
 
@@ -348,31 +347,31 @@ impl Writing {
         matches!(self, Self::Postgres(_))
     }
 
-    pub async fn fetch(
-        &mut self,
-        sql: impl SqlSafeStr,
-        values: &[Value<'_>],
-    ) -> Result<Vec<Row>, StoreError> {
+    pub fn fetch<'a>(&'a mut self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, Vec<Row>> {
         let sql = sql.into_sql_str();
-        Ok(match self {
-            Self::Sqlite(open) => run!(fetch_all, sql, values, &mut *open.connection, SqliteArguments)
-                .into_iter()
-                .map(Row::Sqlite)
-                .collect(),
-            Self::Postgres(open) => run!(fetch_all, sql, values, &mut **open, PgArguments)
-                .into_iter()
-                .map(Row::Postgres)
-                .collect(),
+        Box::pin(async move {
+            Ok(match self {
+                Self::Sqlite(open) => run!(fetch_all, sql, values, &mut *open.connection, SqliteArguments)
+                    .into_iter()
+                    .map(Row::Sqlite)
+                    .collect(),
+                Self::Postgres(open) => run!(fetch_all, sql, values, &mut **open, PgArguments)
+                    .into_iter()
+                    .map(Row::Postgres)
+                    .collect(),
+            })
         })
     }
 
-    pub async fn execute(&mut self, sql: impl SqlSafeStr, values: &[Value<'_>]) -> Result<u64, StoreError> {
+    pub fn execute<'a>(&'a mut self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, u64> {
         let sql = sql.into_sql_str();
-        Ok(match self {
-            Self::Sqlite(open) => {
-                run!(execute, sql, values, &mut *open.connection, SqliteArguments).rows_affected()
-            }
-            Self::Postgres(open) => run!(execute, sql, values, &mut **open, PgArguments).rows_affected(),
+        Box::pin(async move {
+            Ok(match self {
+                Self::Sqlite(open) => {
+                    run!(execute, sql, values, &mut *open.connection, SqliteArguments).rows_affected()
+                }
+                Self::Postgres(open) => run!(execute, sql, values, &mut **open, PgArguments).rows_affected(),
+            })
         })
     }
 
@@ -385,12 +384,14 @@ impl Writing {
         Ok(())
     }
 
-    pub async fn commit(self) -> Result<(), StoreError> {
-        match self {
-            Self::Sqlite(open) => open.commit().await?,
-            Self::Postgres(open) => open.commit().await?,
-        }
-        Ok(())
+    pub fn commit(self) -> Operation<'static, ()> {
+        Box::pin(async {
+            match self {
+                Self::Sqlite(open) => open.commit().await?,
+                Self::Postgres(open) => open.commit().await?,
+            }
+            Ok(())
+        })
     }
 }
 
