@@ -25,6 +25,7 @@ use domain::resources::provider::{Provider, ProviderSource};
 use domain::resources::setting_values::SettingValues;
 use domain::resources::workflow::Workflow;
 use domain::secret::Secret;
+use futures_util::future::BoxFuture;
 use identity::token_issuer::TokenIssuer;
 use store::{Change, DEFAULT_TENANT, Store, StoreError};
 
@@ -160,8 +161,13 @@ impl Refresher {
         }
     }
 
-    /// Applies the changes since the current snapshot. The writer of a change calls this before it answers.
-    pub async fn refresh(&self) -> Result<(), StoreError> {
+    /// Applies the changes since the current snapshot. The writer of a change calls this before it answers. The type of the
+    /// future is erased: it is deep, and part of that of every admin route that changes something.
+    pub fn refresh(&self) -> BoxFuture<'_, Result<(), StoreError>> {
+        Box::pin(self.apply_changes())
+    }
+
+    async fn apply_changes(&self) -> Result<(), StoreError> {
         let _turn = self.turn.lock().await;
         let mut snapshot = (*self.gateway.snapshot()).clone();
         let changes = self.store.documents().changes_since(snapshot.revision, 10_000).await?;

@@ -8,6 +8,7 @@ use domain::fault::{self, Fault, KeyRejection};
 use domain::principal::{Principal, SessionFacts, SessionHolder, TokenFacts};
 use domain::resources::auth_key;
 use domain::session::{SessionKind, SessionOwner};
+use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use identity::token::{self, TokenRejection};
 use subtle::ConstantTimeEq as _;
@@ -136,15 +137,22 @@ fn admit_token(snapshot: &Snapshot, facts: Arc<TokenFacts>) -> Result<Principal,
 
 const UNKNOWN_KEY: KeyRejection = KeyRejection::Token(TokenRejection::UnknownKey);
 
-/// Requests the keys of the issuer of a token, if its key is the reason of a rejection. True if it is worth another try.
-pub async fn learn_token_key(gateway: &Gateway, presented: Presented<'_>, rejection: &Fault) -> bool {
+/// Requests the keys of the issuer of a token, if its key is the reason of a rejection. True if it is worth another try. The
+/// type of the future is erased, because it is rare and would enlarge the future of every call.
+pub fn learn_token_key<'a>(
+    gateway: &'a Gateway,
+    presented: Presented<'a>,
+    rejection: &Fault,
+) -> BoxFuture<'a, bool> {
     if rejection.reason != Some(UNKNOWN_KEY) {
-        return false;
+        return Box::pin(std::future::ready(false));
     }
-    let Some(token) = credential(presented.headers, presented.query) else { return false };
-    let issuers = gateway.snapshot().identities.token_issuers.clone();
-    issuers.learn_keys(token, &gateway.egress, gateway.clock.tick()).await;
-    true
+    Box::pin(async move {
+        let Some(token) = credential(presented.headers, presented.query) else { return false };
+        let issuers = gateway.snapshot().identities.token_issuers.clone();
+        issuers.learn_keys(token, &gateway.egress, gateway.clock.tick()).await;
+        true
+    })
 }
 
 /// Like `authenticate_call`, and waits for the keys of an issuer if a token has one that is not known yet.
@@ -155,8 +163,7 @@ pub async fn authenticate_or_learn(
 ) -> Result<Principal, Fault> {
     match authenticate_call(snapshot, arrival) {
         Err(fault) if fault.reason == Some(UNKNOWN_KEY) => {
-            // Boxed, because it is rare and would enlarge the future of every call.
-            match Box::pin(learn_token_key(gateway, Presented::by(arrival), &fault)).await {
+            match learn_token_key(gateway, Presented::by(arrival), &fault).await {
                 true => authenticate_call(snapshot, arrival),
                 false => Err(fault),
             }

@@ -127,6 +127,11 @@ impl TokenBucket {
         u64::try_from(self.capacity().saturating_sub(self.used) / TOKEN).unwrap_or(u64::MAX)
     }
 
+    /// Whole tokens that are taken and not refilled yet.
+    pub fn taken(&self) -> u64 {
+        u64::try_from(self.used.div_ceil(TOKEN)).unwrap_or(u64::MAX)
+    }
+
     pub fn until_full(&self) -> Duration {
         self.refill_time(self.used)
     }

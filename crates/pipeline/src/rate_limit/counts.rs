@@ -22,6 +22,10 @@ pub struct Counts {
     tokens_per_minute: TokenBucket,
     /// Tokens that were consumed, without estimates.
     tokens_per_day: Window,
+    /// Estimates of calls that this process has admitted by itself although replicas share the limit.
+    tokens_admitted_here: Window,
+    /// The limit that replicas share, of which this process enforces a part when it counts by itself.
+    shared_tokens_per_minute: Option<u64>,
     under_way: u64,
     /// Leases and figures from Redis; `None` if none was asked for them.
     pub shared: Option<Box<SharedKey>>,
@@ -68,6 +72,8 @@ impl Default for Counts {
             requests_per_day: Window::new(DAY),
             tokens_per_minute: TokenBucket::default(),
             tokens_per_day: Window::new(DAY),
+            tokens_admitted_here: Window::new(MINUTE),
+            shared_tokens_per_minute: None,
             under_way: 0,
             shared: None,
             segment: 0,
@@ -82,9 +88,15 @@ pub struct UnreportedCounts {
     pub requests_per_minute: Vec<(u64, u64)>,
     pub requests_per_day: Vec<(u64, u64)>,
     pub tokens_per_day: Vec<(u64, u64)>,
-    /// The time until the bucket of `tokens_per_minute` is full.
-    pub until_full: Duration,
+    pub tokens_per_minute: UnreportedTokens,
     pub under_way: u64,
+}
+
+/// Tokens for the bucket in Redis, and its limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UnreportedTokens {
+    pub limit: u64,
+    pub tokens: u64,
 }
 
 impl Counts {
@@ -133,8 +145,35 @@ impl Counts {
         Ok(self.record_tokens(limits, estimate, now))
     }
 
+    /// Like [`Counts::admit_tokens`], while replicas that share `limits` cannot: this process enforces its `own` part.
+    pub fn admit_tokens_alone(
+        &mut self,
+        limits: &RateLimits,
+        own: &RateLimits,
+        estimate: u64,
+        now: Duration,
+    ) -> Result<TakenTokens, LimitStatus> {
+        let taken = self.admit_tokens(own, estimate, now)?;
+        self.shared_tokens_per_minute = limits.tokens_per_minute;
+        if limits.tokens_per_minute.is_some() {
+            self.tokens_admitted_here.take(self.latest, estimate);
+        }
+        Ok(taken)
+    }
+
+    /// Takes the tokens of a call that Redis has admitted.
+    pub fn record_granted_tokens(
+        &mut self,
+        limits: &RateLimits,
+        estimate: u64,
+        now: Duration,
+    ) -> TakenTokens {
+        self.shared_tokens_per_minute = limits.tokens_per_minute;
+        self.record_tokens(limits, estimate, now)
+    }
+
     /// Takes the tokens of a call that is admitted already.
-    pub fn record_tokens(&mut self, limits: &RateLimits, estimate: u64, now: Duration) -> TakenTokens {
+    fn record_tokens(&mut self, limits: &RateLimits, estimate: u64, now: Duration) -> TakenTokens {
         self.advance(limits, now);
         TakenTokens {
             per_minute: limits.tokens_per_minute.map(|_| self.tokens_per_minute.charge(estimate)),
@@ -185,21 +224,23 @@ impl Counts {
             self.requests_per_minute.seal();
             self.requests_per_day.seal();
             self.tokens_per_day.seal();
+            self.tokens_admitted_here.seal();
         }
     }
 
-    /// What was counted at this time or later.
-    pub fn counted_since(&mut self, since: Duration, now: Duration) -> UnreportedCounts {
+    /// The amounts counted at this time or later. If Redis `has_nothing`, all tokens that are taken are reported.
+    pub fn counted_since(&mut self, since: Duration, has_nothing: bool, now: Duration) -> UnreportedCounts {
         self.advance_clock(now);
+        let admitted = || self.tokens_admitted_here.counted_since(since, self.latest);
+        let tokens = match has_nothing {
+            true => self.tokens_per_minute.taken(),
+            false => admitted().iter().map(|(_, tokens)| tokens).sum(),
+        };
         UnreportedCounts {
             requests_per_minute: self.requests_per_minute.counted_since(since, self.latest),
             requests_per_day: self.requests_per_day.counted_since(since, self.latest),
             tokens_per_day: self.tokens_per_day.counted_since(since, self.latest),
-            until_full: if self.tokens_per_minute.is_full() {
-                Duration::ZERO
-            } else {
-                self.tokens_per_minute.until_full()
-            },
+            tokens_per_minute: UnreportedTokens { limit: self.shared_tokens_per_minute.unwrap_or(0), tokens },
             under_way: self.under_way,
         }
     }
@@ -217,13 +258,19 @@ impl Counts {
         self.requests_per_minute.expire(self.latest);
         self.requests_per_day.expire(self.latest);
         self.tokens_per_day.expire(self.latest);
+        self.tokens_admitted_here.expire(self.latest);
         self.tokens_per_minute.refill(self.latest);
     }
 
     /// Whether the counts are empty, so that they can be dropped.
     pub fn is_idle(&mut self, now: Duration) -> bool {
         self.advance_clock(now);
-        let windows = [&self.requests_per_minute, &self.requests_per_day, &self.tokens_per_day];
+        let windows = [
+            &self.requests_per_minute,
+            &self.requests_per_day,
+            &self.tokens_per_day,
+            &self.tokens_admitted_here,
+        ];
         self.under_way == 0 && self.tokens_per_minute.is_full() && windows.into_iter().all(Window::is_empty)
     }
 

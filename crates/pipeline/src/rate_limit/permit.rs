@@ -155,7 +155,7 @@ impl Permit {
         let taken = {
             let mut counts = counts.lock();
             counts.begin_segment(granted.segment);
-            counts.record_tokens(&key.rate_limits, granted.estimate, now)
+            counts.record_granted_tokens(&key.rate_limits, granted.estimate, now)
         };
         let today = (granted.segment, 0);
         self.tokens =
@@ -174,7 +174,11 @@ impl Permit {
         let taken = {
             let mut counts = self.account.counts.lock();
             counts.begin_segment(segment);
-            counts.admit_tokens(&self.account.enforced(), estimate, now)?
+            let (limits, own) = (&self.account.key.rate_limits, self.account.enforced());
+            match self.account.shared {
+                Some(_) => counts.admit_tokens_alone(limits, &own, estimate, now)?,
+                None => counts.admit_tokens(&own, estimate, now)?,
+            }
         };
         let today = (segment, 0);
         self.tokens = Some(Box::new(TokenShare { demand, taken, granted: None, today, consumed: 0 }));

@@ -247,12 +247,13 @@ function operations.S(key)
   end
 end
 
--- Use of a bucket that was counted elsewhere: time until it is full, and whether the bucket here knows nothing of it.
+-- Tokens that were counted elsewhere: the limit per minute and their number. They empty the bucket, and leave no debt: a
+-- replica that counts by itself starts with a full bucket of its own.
 function operations.B(key)
-  local full, is_new = number(), number()
-  local here = math.max(now, tonumber(redis.call('HGET', key, 't')) or 0)
-  if is_new == 1 then here = here + full else here = math.max(here, now + full) end
-  redis.call('HSET', key, 't', whole(here))
+  local minute, tokens = number(), number()
+  local full = math.max(now, tonumber(redis.call('HGET', key, 't')) or 0)
+  local empty = math.max(full, now + MINUTE)
+  redis.call('HSET', key, 't', whole(math.min(full + tokens * MINUTE / minute, empty)))
 end
 
 for n = 2, #KEYS do

@@ -1,7 +1,6 @@
 //! The operations of the script, as its arguments.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use domain::resources::auth_key::RateLimits;
 use parking_lot::Mutex;
@@ -9,7 +8,7 @@ use redis_client::Argument;
 use tokio::sync::oneshot;
 
 use super::decide::{GrantedRequest, GrantedTokens};
-use crate::rate_limit::counts::{Counts, LimitStatus};
+use crate::rate_limit::counts::{Counts, LimitStatus, UnreportedTokens};
 
 /// The time that counts in Redis live without a call: longer than any window.
 const LIFETIME_OF_MINUTES: i64 = 180_000;
@@ -45,10 +44,7 @@ pub enum Action {
         window: &'static str,
         amounts: Vec<(u64, u64)>,
     },
-    ReportBucket {
-        until_full: Duration,
-        is_new: bool,
-    },
+    ReportTokens(UnreportedTokens),
 }
 
 pub struct RequestDemand {
@@ -152,8 +148,8 @@ impl Operation {
                     arguments.extend([Argument::from(whole(*age)), whole(*amount).into()]);
                 }
             }
-            Action::ReportBucket { until_full, is_new } => {
-                push("B", &[i64::try_from(until_full.as_micros()).unwrap_or(0), i64::from(*is_new)]);
+            Action::ReportTokens(UnreportedTokens { limit, tokens }) => {
+                push("B", &[whole(*limit).min(LARGEST), whole(*tokens).min(LARGEST)]);
             }
         }
     }

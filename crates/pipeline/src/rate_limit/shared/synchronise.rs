@@ -98,8 +98,8 @@ impl SharedLimits {
         limiter.each(|key, counts| {
             counts.begin_segment(segment);
             let has_places = counts.shared.as_ref().is_some_and(|state| state.has_places);
-            let counted = counts.counted_since(since, now);
-            operations.extend(report(key, counted, has_places, is_new));
+            let counted = counts.counted_since(since, is_new, now);
+            operations.extend(report(key, counted, has_places));
         });
         operations
     }
@@ -162,16 +162,21 @@ fn batches(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
     batches
 }
 
-fn report(key: &Arc<str>, counted: UnreportedCounts, has_places: bool, is_new: bool) -> Vec<Operation> {
-    let UnreportedCounts { requests_per_minute, requests_per_day, tokens_per_day, until_full, under_way } =
-        counted;
+fn report(key: &Arc<str>, counted: UnreportedCounts, has_places: bool) -> Vec<Operation> {
+    let UnreportedCounts {
+        requests_per_minute,
+        requests_per_day,
+        tokens_per_day,
+        tokens_per_minute,
+        under_way,
+    } = counted;
     let windows = [("m", requests_per_minute), ("d", requests_per_day), ("k", tokens_per_day)];
     let filled = windows.into_iter().filter(|(_, amounts)| !amounts.is_empty());
     let mut operations: Vec<Operation> = filled
         .map(|(window, amounts)| Operation::of_any(key, Action::ReportWindow { window, amounts }))
         .collect();
-    if !until_full.is_zero() {
-        operations.push(Operation::of_any(key, Action::ReportBucket { until_full, is_new }));
+    if tokens_per_minute.limit > 0 && tokens_per_minute.tokens > 0 {
+        operations.push(Operation::of_any(key, Action::ReportTokens(tokens_per_minute)));
     }
     if has_places && under_way > 0 {
         operations.push(Operation::of_any(key, Action::SetPlaces(under_way)));

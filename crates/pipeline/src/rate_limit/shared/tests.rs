@@ -103,10 +103,10 @@ fn what_was_counted_in_a_segment_is_told_apart() {
     // Within the same slot of the day.
     counts.record_request(&limits, seconds(51));
     counts.record_request(&limits, seconds(52));
-    let counted = counts.counted_since(seconds(51), seconds(53));
+    let counted = counts.counted_since(seconds(51), false, seconds(53));
     assert_eq!(counted.requests_per_day, [(1_000_000, 2)]);
     assert_eq!(counted.requests_per_minute.iter().map(|(_, amount)| amount).sum::<u64>(), 2);
-    let all = counts.counted_since(Duration::ZERO, seconds(53));
+    let all = counts.counted_since(Duration::ZERO, true, seconds(53));
     assert_eq!(all.requests_per_day.iter().map(|(_, amount)| amount).sum::<u64>(), 3);
 }
 

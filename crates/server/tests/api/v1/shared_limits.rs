@@ -244,6 +244,42 @@ async fn counts_survive_a_flush_and_a_restart() {
     .await;
 }
 
+/// Each gateway enforces its half after the flush, and reports what it has admitted at several times.
+#[tokio::test]
+async fn tokens_that_are_admitted_after_a_flush_are_added_up() {
+    each(
+        |_| {},
+        async |app, other, server| {
+            let limit = 3000;
+            let key = limited(app, other, json!({"tokens_per_minute": limit})).await;
+            let tokens =
+                call(app, &key).await.expect_status(200).json()["usage"]["total_tokens"].as_u64().unwrap();
+            server.flush();
+            app.wait_for_shared_store("degraded").await;
+            other.wait_for_shared_store("degraded").await;
+            let begun = tokio::time::Instant::now();
+            let calls = limit / tokens / 8;
+            for _ in 0..2 {
+                for gateway in [app, other] {
+                    assert_eq!(admitted(&statuses(gateway, &key, calls as usize).await), calls as usize);
+                }
+                // Both report twice a second.
+                tokio::time::sleep(Duration::from_millis(600)).await;
+            }
+            app.wait_for_shared_store("ok").await;
+            other.wait_for_shared_store("ok").await;
+            let remaining =
+                call(app, &key).await.header("x-ratelimit-remaining").unwrap().parse::<u64>().unwrap();
+            let refilled = limit * begun.elapsed().as_millis() as u64 / 60_000;
+            assert!(
+                remaining <= limit - 4 * calls * tokens + refilled + 10,
+                "{remaining} of {limit}, {tokens} a call"
+            );
+        },
+    )
+    .await;
+}
+
 #[tokio::test]
 async fn a_wrong_password_is_named_and_not_shown() {
     let Some(server) = redis_server(Some("right-password-1")).await else { return };
