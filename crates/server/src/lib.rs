@@ -54,7 +54,7 @@ pub use admin::config::{FileResources, schema as config_schema};
 pub use admin::identity::create_first_admin;
 pub use dashboard_files::has_dashboard;
 pub use http_service::HttpService;
-pub use router::{document, published_document, routes};
+pub use router::{generated_document, published_document, routes};
 pub use runtime_settings::{RuntimeSettings, SettingFault, SettingLayer, SettingState};
 pub use workers::Workers;
 

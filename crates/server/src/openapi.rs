@@ -1,6 +1,7 @@
-//! The parts of the OpenAPI document that no handler declares.
+//! The OpenAPI document: its copy in the binary, and the parts that no handler declares.
 
 mod complete;
+mod embedded;
 mod errors;
 mod parameters;
 mod request_examples;
@@ -11,7 +12,8 @@ pub mod tenant_parameter;
 use utoipa::OpenApi;
 use utoipa::openapi::security::{HttpAuthScheme, HttpBuilder, SecurityScheme};
 
-pub use complete::complete;
+pub use complete::{complete, constrain};
+pub use embedded::{declared, published};
 
 #[derive(OpenApi)]
 #[openapi(info(

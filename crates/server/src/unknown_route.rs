@@ -4,6 +4,8 @@ use std::sync::OnceLock;
 
 use strsim::osa_distance as distance;
 
+use crate::openapi;
+
 /// Path prefixes of APIs that are not served, each with the alternative to suggest.
 const NOT_SERVED: [(&str, &str); 25] = [
     ("/v1/images", PASSTHROUGH),
@@ -94,18 +96,13 @@ fn filled(template: &str, path: &str) -> String {
     filled.join("/")
 }
 
-static SOURCE: OnceLock<fn() -> Vec<String>> = OnceLock::new();
-
-/// Sets the source of the route templates, which are built when the first unknown route is requested.
-pub fn install(source: fn() -> Vec<String>) {
-    SOURCE.get_or_init(|| source);
-}
-
 /// All documented routes, the longest first, so that the most specific one is suggested.
 fn templates() -> &'static [String] {
     static TEMPLATES: OnceLock<Vec<String>> = OnceLock::new();
     TEMPLATES.get_or_init(|| {
-        let mut templates = SOURCE.get().map(|source| source()).unwrap_or_default();
+        let document = openapi::declared();
+        let paths = document["paths"].as_object().into_iter().flat_map(|paths| paths.keys());
+        let mut templates: Vec<String> = paths.cloned().collect();
         templates.sort_by_key(|template| std::cmp::Reverse(template.len()));
         templates
     })
@@ -114,11 +111,6 @@ fn templates() -> &'static [String] {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn message(path: &str) -> String {
-        install(|| crate::document().paths.paths.into_keys().collect());
-        super::message(path)
-    }
 
     #[test]
     fn misspelled_routes_suggest_the_nearest() {

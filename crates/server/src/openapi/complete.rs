@@ -1,5 +1,5 @@
-//! Completes the generated OpenAPI document: unique operation ids, descriptions with scopes, the errors that every route
-//! can answer with, and examples.
+//! Additions to the OpenAPI document in two steps: unique operation ids and constraints when it is generated; descriptions
+//! with scopes, the errors that every route can answer with, and examples when it is published.
 
 use std::collections::BTreeMap;
 
@@ -7,21 +7,32 @@ use serde_json::{Map, Value};
 
 use super::{errors, parameters, request_examples, request_schemas, sample};
 
-/// Completes the document in place.
-pub fn complete(document: &mut Value) {
+/// Adds what types and checks of requests depend on.
+pub fn constrain(document: &mut Value) {
     errors::add_schemas(document);
-    let components = document["components"]["schemas"].clone();
     let repeated = repeated_ids(document);
-    let Some(paths) = document["paths"].as_object_mut() else { return };
-    for (path, item) in paths {
+    for_each_operation(document, |operation, path, _| {
+        name(operation, &repeated);
+        constrain_request(operation, path);
+    });
+}
+
+/// Adds what follows from the declared operations, and examples.
+pub fn complete(document: &mut Value) {
+    let components = document["components"]["schemas"].clone();
+    for_each_operation(document, |operation, path, method| {
+        describe(operation);
+        errors::add(operation, path);
+        add_request_example(operation, &format!("{} {path}", method.to_uppercase()));
+        add_response_examples(operation, &components);
+    });
+}
+
+/// Calls a function with each operation, its path and its method in lower case.
+fn for_each_operation(document: &mut Value, mut act: impl FnMut(&mut Value, &str, &str)) {
+    for (path, item) in document["paths"].as_object_mut().into_iter().flatten() {
         for (method, operation) in item.as_object_mut().into_iter().flatten() {
-            let place = format!("{} {path}", method.to_uppercase());
-            name(operation, &repeated);
-            describe(operation);
-            errors::add(operation, path);
-            constrain_request(operation, path);
-            add_request_example(operation, &place);
-            add_response_examples(operation, &components);
+            act(operation, path, method);
         }
     }
 }

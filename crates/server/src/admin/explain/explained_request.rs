@@ -93,10 +93,9 @@ mod tests {
     /// Every explained route must be served.
     #[test]
     fn every_explained_path_is_served() {
-        let document = crate::router::document();
+        let document = crate::openapi::declared();
         for endpoint in EXPLAINED {
-            let item = document.paths.paths.get(endpoint.path);
-            assert!(item.is_some_and(|item| item.post.is_some()), "{}", endpoint.path);
+            assert!(document["paths"][endpoint.path]["post"].is_object(), "{}", endpoint.path);
         }
     }
 }
