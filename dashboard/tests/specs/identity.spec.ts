@@ -25,6 +25,8 @@ test('a tenant is suspended and activated', async ({ page, gateway, visit }) => 
   await openRow(page, 'paused');
   await dialog(page).getByRole('button', { name: 'Activate' }).click();
   await expect.poll(status).toBe('active');
+  // The page that has changed the tenant reads it again, which must not happen after its end.
+  await visit('/tenants');
   await gateway.api('DELETE', '/tenants/paused');
 });
 
