@@ -17,8 +17,8 @@ help: ## this list
 
 run: ## build the gateway, with the dashboard if Node.js is there, and start it
 	@scripts/dashboard.sh build --if-possible
-	cargo build --release
-	./target/release/gatehouse
+	cargo build --profile quick
+	./target/quick/gatehouse
 
 # Also the name of a suite.
 ifneq (suite,$(firstword $(MAKECMDGOALS)))

