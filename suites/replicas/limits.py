@@ -17,6 +17,8 @@ REQUESTS, TOKENS = 240, 12_000
 PAUSE, FEW, SHORT_PAUSE = 1.5, 8, 0.3
 # A call waits for Redis for its timeout at most; and the noise of a busy machine.
 REDIS_TIMEOUT, NOISE = 0.1, 1.0
+# Seconds that Redis is silent in the stage of stalls, and between two of them.
+STALL, BETWEEN_STALLS = 0.15, 4.0
 
 
 def replicas_fail(cluster, chance):
@@ -45,6 +47,16 @@ def redis_freezes(cluster, seconds):
     cluster.redis.thaw()
 
 
+def redis_stalls(cluster, seconds):
+    """Redis is silent for a little longer than a call waits, several times: it is slow, not away."""
+    ends = time.monotonic() + seconds
+    while time.monotonic() < ends:
+        cluster.redis.freeze()
+        time.sleep(STALL)
+        cluster.redis.thaw()
+        time.sleep(BETWEEN_STALLS)
+
+
 def redis_fails(cluster, seconds):
     for fault in (redis_restarts, redis_is_flushed, redis_freezes):
         fault(cluster, seconds / 3)
@@ -55,6 +67,7 @@ def redis_fails(cluster, seconds):
 STAGES = {
     "calm": (None, 1),
     "replicas fail": (replicas_fail, 1),
+    "Redis stalls": (redis_stalls, 1),
     "Redis restarts": (redis_restarts, 2),
     "Redis is flushed": (redis_is_flushed, 2),
     "Redis freezes": (redis_freezes, 2),
@@ -95,7 +108,7 @@ def stage(app, cluster, options, number, name, fault, times, seconds):
     judge_tokens(app, cluster, number, name, times, calls["tokens"])
     failed = [call for call in calls["unlimited"] if call.acknowledged and not call.served]
     app.check(f"{name}: calls of a key without limits are served", *(f"{call.status} {call.code} {call.error_text}: {call}" for call in failed))
-    if fault in (redis_restarts, redis_freezes, redis_fails):
+    if fault in (redis_restarts, redis_stalls, redis_freezes, redis_fails):
         for kind, made in calls.items():
             amid = [call for call in made if call.started <= to_fault and call.ended >= from_fault]
             judge_times(app, f"{name}: calls with a limit of {kind}" if limits[kind] else f"{name}: calls without limits", amid)

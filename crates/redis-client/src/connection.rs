@@ -1,7 +1,6 @@
 //! The connection to Redis and its circuit breaker. The breaker opens with the first failure; then a background task
 //! connects again, and calls fail at once until it has succeeded.
 
-use std::pin::pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,10 +10,9 @@ use parking_lot::RwLock;
 use redis::aio::MultiplexedConnection;
 use redis::{AsyncConnectionConfig, Client, RedisError};
 use tokio::sync::Notify;
-use tokio::time::Instant;
-use tokio::time::error::Elapsed;
 
 use crate::error::{Unavailable, describe};
+use crate::time_limit::within;
 
 /// The time between two attempts to connect, and between two checks of an idle connection.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
@@ -143,9 +141,9 @@ impl Redis {
             (state.connection.clone().ok_or(Unavailable)?, state.generation)
         };
         match within(self.0.timeout, command(connection)).await {
-            Ok(Ok(value)) => Ok(value),
-            Ok(Err(error)) => Err(self.open_breaker(generation, describe(&error))),
-            Err(_) => Err(self.open_breaker(generation, "Redis does not answer in time.".to_owned())),
+            Some(Ok(value)) => Ok(value),
+            Some(Err(error)) => Err(self.open_breaker(generation, describe(&error))),
+            None => Err(self.open_breaker(generation, "Redis does not answer in time.".to_owned())),
         }
     }
 
@@ -159,15 +157,5 @@ impl Redis {
             self.0.failed.notify_one();
         }
         Unavailable
-    }
-}
-
-/// Waits for an answer at most for a time limit. A process that was paused, or got no CPU time, notices the end of the limit
-/// late, before it has read answers that came in time: it waits once more.
-pub async fn within<T>(limit: Duration, answer: impl Future<Output = T>) -> Result<T, Elapsed> {
-    let (mut answer, begun) = (pin!(answer), Instant::now());
-    match tokio::time::timeout(limit, &mut answer).await {
-        Err(_) if begun.elapsed() >= 2 * limit => tokio::time::timeout(limit, answer).await,
-        outcome => outcome,
     }
 }

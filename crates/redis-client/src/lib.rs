@@ -3,7 +3,9 @@
 mod commands;
 mod connection;
 mod error;
+mod time_limit;
 
 pub use commands::{Argument, Script};
-pub use connection::{InvalidUrl, Redis, within};
+pub use connection::{InvalidUrl, Redis};
 pub use error::Unavailable;
+pub use time_limit::within;

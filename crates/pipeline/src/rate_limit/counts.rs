@@ -1,5 +1,6 @@
 //! Consumption of one key's limits. Requests are counted when a call is authenticated, tokens when it is admitted.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use domain::receipt::LimitCount;
@@ -62,6 +63,8 @@ impl LimitStatus {
 pub struct TakenTokens {
     per_minute: Option<Charge>,
     per_day: Option<u64>,
+    /// Tokens that are counted after the figures of Redis, and the segment of these.
+    after_figures: Option<(u64, u64)>,
 }
 
 impl Default for Counts {
@@ -79,6 +82,16 @@ impl Default for Counts {
             segment: 0,
         }
     }
+}
+
+/// The limits of a key while this process counts by itself although replicas share them.
+pub struct OwnPart<'a> {
+    pub shared: &'a RateLimits,
+    /// The part of the limits that this process enforces.
+    pub own: Cow<'a, RateLimits>,
+    pub replicas: u32,
+    /// The time for which the last figures of Redis bound the calls, too; `None` if they do not.
+    pub figures_hold_for: Option<Duration>,
 }
 
 /// Amounts that were counted by this process alone, for the counts in Redis.
@@ -145,20 +158,43 @@ impl Counts {
         Ok(self.record_tokens(limits, estimate, now))
     }
 
-    /// Like [`Counts::admit_tokens`], while replicas that share `limits` cannot: this process enforces its `own` part.
+    /// Like [`Counts::admit_request`], while replicas that share limits cannot.
+    pub fn admit_request_alone(&mut self, part: &OwnPart, now: Duration) -> Result<Duration, LimitStatus> {
+        self.check_figures(part, Unit::Requests, now)?;
+        let at = self.admit_request(&part.own, now)?;
+        if let Some(state) = &mut self.shared {
+            state.admit_here(Unit::Requests, 1);
+        }
+        Ok(at)
+    }
+
+    /// Like [`Counts::admit_tokens`], while replicas that share limits cannot.
     pub fn admit_tokens_alone(
         &mut self,
-        limits: &RateLimits,
-        own: &RateLimits,
+        part: &OwnPart,
         estimate: u64,
         now: Duration,
     ) -> Result<TakenTokens, LimitStatus> {
-        let taken = self.admit_tokens(own, estimate, now)?;
-        self.shared_tokens_per_minute = limits.tokens_per_minute;
-        if limits.tokens_per_minute.is_some() {
+        self.check_figures(part, Unit::Tokens, now)?;
+        let mut taken = self.admit_tokens(&part.own, estimate, now)?;
+        if let Some(state) = &mut self.shared {
+            state.admit_here(Unit::Tokens, estimate);
+            taken.after_figures = Some((state.segment, estimate));
+        }
+        self.shared_tokens_per_minute = part.shared.tokens_per_minute;
+        if part.shared.tokens_per_minute.is_some() {
             self.tokens_admitted_here.take(self.latest, estimate);
         }
         Ok(taken)
+    }
+
+    /// Refuses a call if a limit is used up by the last figures of Redis, while these hold.
+    fn check_figures(&self, part: &OwnPart, unit: Unit, now: Duration) -> Result<(), LimitStatus> {
+        let (Some(wait), Some(state)) = (part.figures_hold_for, &self.shared) else { return Ok(()) };
+        match state.used_up(part.shared, unit, part.replicas, now) {
+            Some(status) => Err(LimitStatus { remaining: 0, wait: Some(wait), ..status }),
+            None => Ok(()),
+        }
     }
 
     /// Takes the tokens of a call that Redis has admitted.
@@ -178,6 +214,7 @@ impl Counts {
         TakenTokens {
             per_minute: limits.tokens_per_minute.map(|_| self.tokens_per_minute.charge(estimate)),
             per_day: limits.tokens_per_day.map(|_| 0),
+            after_figures: None,
         }
     }
 
@@ -187,6 +224,12 @@ impl Counts {
         self.advance_clock(now);
         if let Some(charge) = &mut taken.per_minute {
             self.tokens_per_minute.correct(charge, tokens);
+        }
+        if let (Some((segment, counted)), Some(state)) = (&mut taken.after_figures, &mut self.shared)
+            && state.segment == *segment
+        {
+            state.correct_tokens_here(*counted, tokens);
+            *counted = tokens;
         }
         if let Some(counted) = &mut taken.per_day
             && tokens > *counted

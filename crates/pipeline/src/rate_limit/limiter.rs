@@ -101,7 +101,7 @@ impl Limiter {
             let (decision, pending) = shared.decide_request(key, &account.counts, segment, now);
             let verdict = match decision {
                 Decision::Made(verdict) => Some(verdict),
-                Decision::Asked(receiver) => shared.verdict(receiver).await,
+                Decision::Asked(receiver) => shared.verdict(receiver, &**clock).await,
             };
             if let Some(verdict) = verdict {
                 let granted = verdict?;
@@ -124,7 +124,7 @@ impl Limiter {
         let at = {
             let mut counts = account.counts.lock();
             counts.begin_segment(segment);
-            counts.admit_request(&account.enforced(), now)?
+            counts.admit_request_alone(&account.own_part(shared, now), now)?
         };
         Ok(Permit::new(account, Some(RequestShare { at, granted: None }), clock.clone()))
     }

@@ -11,7 +11,7 @@ use domain::usage::Tokens;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::counts::{Counts, LimitStatus, TakenTokens, smallest_share};
+use super::counts::{Counts, LimitStatus, OwnPart, TakenTokens, smallest_share};
 use super::live_replicas::{LiveReplicas, share};
 use super::shared::{Decision, GrantedRequest, GrantedTokens, SharedLimits};
 use super::token_estimates::TokenEstimates;
@@ -90,6 +90,16 @@ impl Account {
         }
     }
 
+    /// The same limits, while replicas that share them cannot.
+    pub(super) fn own_part(&self, shared: &SharedLimits, now: Duration) -> OwnPart<'_> {
+        OwnPart {
+            shared: &self.key.rate_limits,
+            own: self.enforced(),
+            replicas: self.live_replicas.get(),
+            figures_hold_for: shared.figures_hold_for(now),
+        }
+    }
+
     /// The segment of time for the counts, and the limits in Redis if it decides.
     fn segment(&self, clock: &dyn Clock) -> (u64, Option<&SharedLimits>) {
         let Some(shared) = &self.shared else { return (0, None) };
@@ -136,7 +146,7 @@ impl Permit {
         let Some(asked) = self.asked.take() else { return Ok(()) };
         let AskedTokens { demand, estimate, receiver } = *asked;
         let verdict = match &self.account.shared {
-            Some(shared) => shared.verdict(receiver).await,
+            Some(shared) => shared.verdict(receiver, &*self.clock).await,
             None => None,
         };
         let now = self.clock.tick();
@@ -174,10 +184,11 @@ impl Permit {
         let taken = {
             let mut counts = self.account.counts.lock();
             counts.begin_segment(segment);
-            let (limits, own) = (&self.account.key.rate_limits, self.account.enforced());
-            match self.account.shared {
-                Some(_) => counts.admit_tokens_alone(limits, &own, estimate, now)?,
-                None => counts.admit_tokens(&own, estimate, now)?,
+            match &self.account.shared {
+                Some(shared) => {
+                    counts.admit_tokens_alone(&self.account.own_part(shared, now), estimate, now)?
+                }
+                None => counts.admit_tokens(&self.account.enforced(), estimate, now)?,
             }
         };
         let today = (segment, 0);

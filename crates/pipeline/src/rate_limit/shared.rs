@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use domain::clock::Clock;
 use domain::ids::Entropy;
 use parking_lot::{Mutex, RwLock};
 use redis_client::Redis;
@@ -26,6 +27,10 @@ use queue::Queue;
 
 pub use decide::{Decision, GrantedRequest, GrantedTokens};
 pub use shared_key::SharedKey;
+
+/// The time for which the last figures of Redis bound this process when it counts by itself: Redis may only be slow, and
+/// decide for other replicas.
+const SHORT_OUTAGE: Duration = Duration::from_secs(2);
 
 /// The id of a key and its counts.
 type ListedKey = (Arc<str>, Arc<Mutex<Counts>>);
@@ -66,6 +71,8 @@ struct Sharing {
     segment: u64,
     /// The epoch of the counts in Redis: another one begins when they are lost. 0 if it is not known.
     epoch: i64,
+    /// Since when this process counts by itself after Redis has decided.
+    local_since: Option<Duration>,
     /// What was counted since this time is not in Redis.
     unreported_since: Duration,
     /// Whether Redis has nothing of what was counted before the epoch.
@@ -86,6 +93,7 @@ impl SharedLimits {
                 is_shared: false,
                 segment: 1,
                 epoch: 0,
+                local_since: None,
                 unreported_since: Duration::ZERO,
                 is_new_epoch: true,
             }),
@@ -122,21 +130,32 @@ impl SharedLimits {
             sharing.is_shared = false;
             sharing.segment += 1;
             sharing.unreported_since = now;
+            sharing.local_since = Some(now);
             tracing::warn!("rate limits are not shared while Redis is not available");
         }
         sharing.segment
     }
 
-    /// The verdict of Redis; `None` if there is none in time.
+    /// The time for which the last figures of Redis bound this process; `None` if they do not.
+    pub fn figures_hold_for(&self, now: Duration) -> Option<Duration> {
+        let since = self.sharing.read().local_since?;
+        SHORT_OUTAGE.checked_sub(now.saturating_sub(since)).filter(|left| !left.is_zero())
+    }
+
+    /// The verdict of Redis; `None` if there is none in time. The exchange with Redis ends at its time limit, and with it all
+    /// waiting; the longer limit here is for one that does not begin.
     pub async fn verdict<T>(
         &self,
         receiver: oneshot::Receiver<Result<T, LimitStatus>>,
+        clock: &dyn Clock,
     ) -> Option<Result<T, LimitStatus>> {
-        let verdict = redis_client::within(self.redis.timeout(), receiver).await.ok()?.ok();
-        if verdict.is_some() {
-            DecisionCounts::add(&self.decisions.redis);
-        }
-        verdict
+        let Some(verdict) = redis_client::within(2 * self.redis.timeout(), receiver).await else {
+            self.count_locally(clock.tick());
+            return None;
+        };
+        let verdict = verdict.ok()?;
+        DecisionCounts::add(&self.decisions.redis);
+        Some(verdict)
     }
 
     /// Counts a decision that was made without Redis.

@@ -7,7 +7,7 @@ use domain::resources::auth_key::RateLimits;
 
 use super::operation::Slots;
 use crate::rate_limit::counts::{LimitStatus, places};
-use crate::rate_limit::limit_kind::{LimitKind, MINUTE};
+use crate::rate_limit::limit_kind::{LimitKind, MINUTE, Unit};
 
 /// Calls per second from which units are leased.
 const HOT: u64 = 8;
@@ -41,6 +41,8 @@ pub struct SharedKey {
     refused_requests: Option<Refusal>,
     refused_tokens: Option<Refusal>,
     figures: [Option<Figure>; LimitKind::ALL.len()],
+    /// What this process has admitted by itself after the figures, by limit.
+    admitted_here: [u64; LimitKind::ALL.len()],
 }
 
 /// Requests that calls may use without asking.
@@ -211,19 +213,54 @@ impl SharedKey {
             .map(move |(bound, limit)| self.status(bound, limit, own, now))
     }
 
+    /// The units of a limit that Redis has counted and no call has used yet.
+    fn leased(&self, bound: LimitKind) -> u64 {
+        match bound {
+            LimitKind::RequestsPerMinute | LimitKind::RequestsPerDay => self.leased_units(),
+            LimitKind::TokensPerMinute => self.tokens.as_ref().and_then(|lease| lease.tokens).unwrap_or(0),
+            LimitKind::TokensPerDay | LimitKind::ParallelRequests => 0,
+        }
+    }
+
+    /// The limit of this unit that is used up as far as this process knows: of what was left by the last figures it may use
+    /// its leases, and one of `replicas` parts of the rest.
+    pub fn used_up(
+        &self,
+        limits: &RateLimits,
+        unit: Unit,
+        replicas: u32,
+        now: Duration,
+    ) -> Option<LimitStatus> {
+        self.statuses(limits, 0, now).filter(|status| status.bound.unit() == unit).find(|status| {
+            let leased = self.leased(status.bound).min(status.remaining);
+            let part = (status.remaining - leased) / u64::from(replicas.max(1));
+            self.admitted_here[status.bound as usize] >= leased + part
+        })
+    }
+
+    /// Counts what this process has admitted by itself.
+    pub fn admit_here(&mut self, unit: Unit, amount: u64) {
+        for bound in LimitKind::ALL.into_iter().filter(|bound| bound.unit() == unit) {
+            self.admitted_here[bound as usize] += amount;
+        }
+    }
+
+    /// Replaces the tokens of a call that this process has admitted by itself.
+    pub fn correct_tokens_here(&mut self, counted: u64, actual: u64) {
+        for bound in [LimitKind::TokensPerMinute, LimitKind::TokensPerDay] {
+            let admitted = &mut self.admitted_here[bound as usize];
+            *admitted = admitted.saturating_sub(counted).saturating_add(actual);
+        }
+    }
+
     fn status(&self, bound: LimitKind, limit: u64, own: u64, now: Duration) -> LimitStatus {
         let unused = LimitStatus { bound, limit, remaining: limit, reset: Duration::ZERO, wait: None };
         let Some(Figure { used, reset, wait, at }) = self.figures[bound as usize] else { return unused };
         let elapsed = now.saturating_sub(at);
         let (reset, wait) = (reset.saturating_sub(elapsed), wait.saturating_sub(elapsed));
-        let leased = match bound {
-            LimitKind::ParallelRequests => {
-                return places(limit, used.saturating_sub(self.free_places).saturating_sub(own));
-            }
-            LimitKind::RequestsPerMinute | LimitKind::RequestsPerDay => self.leased_units(),
-            LimitKind::TokensPerMinute => self.tokens.as_ref().and_then(|lease| lease.tokens).unwrap_or(0),
-            LimitKind::TokensPerDay => 0,
-        };
+        if bound == LimitKind::ParallelRequests {
+            return places(limit, used.saturating_sub(self.free_places).saturating_sub(own));
+        }
         let used = match bound {
             // The bucket refills while nobody asks.
             LimitKind::TokensPerMinute => tokens_in(reset, limit),
@@ -234,7 +271,7 @@ impl SharedKey {
             return unused;
         }
         LimitStatus {
-            remaining: limit.saturating_sub(used.saturating_sub(leased)),
+            remaining: limit.saturating_sub(used.saturating_sub(self.leased(bound))),
             reset,
             wait: (used >= limit && !wait.is_zero()).then_some(wait),
             ..unused

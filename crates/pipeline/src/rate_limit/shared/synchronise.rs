@@ -82,6 +82,7 @@ impl SharedLimits {
         sharing.is_new_epoch = false;
         if epoch.age >= SETTLED {
             sharing.is_shared = true;
+            sharing.local_since = None;
             sharing.segment += 1;
             drop(sharing);
             // Before the first decision: what was counted during the report.

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::operation::Slots;
 use super::shared_key::{Figure, RequestLease, SharedKey, TokenLease};
 use crate::rate_limit::counts::Counts;
-use crate::rate_limit::limit_kind::LimitKind;
+use crate::rate_limit::limit_kind::{LimitKind, Unit};
 use crate::rate_limit::live_replicas::share;
 
 const SLOTS: Slots = Slots { minute: 7, day: -1 };
@@ -119,5 +119,28 @@ proptest! {
         if limit == 0 {
             prop_assert_eq!(part, 0);
         }
+    }
+}
+
+#[test]
+fn without_redis_a_replica_uses_its_leases_and_its_part_of_what_was_left() {
+    let (limits, now) = (per_minute(100), seconds(1));
+    let figure = |used| Figure { used, reset: seconds(5), wait: Duration::ZERO, at: now };
+    for (used, leased_units, replicas, room) in
+        [(0, 0, 4, 25), (90, 0, 4, 2), (97, 0, 4, 0), (100, 0, 1, 0), (98, 3, 4, 3)]
+    {
+        let mut key = leased(leased_units);
+        key.set_figure(LimitKind::RequestsPerMinute, figure(used));
+        for admitted in 0..room {
+            assert_eq!(
+                key.used_up(&limits, Unit::Requests, replicas, now),
+                None,
+                "{used}: {admitted} of {room}"
+            );
+            key.admit_here(Unit::Requests, 1);
+        }
+        let status = key.used_up(&limits, Unit::Requests, replicas, now).expect("the room is used");
+        assert_eq!(status.bound, LimitKind::RequestsPerMinute);
+        assert_eq!(key.used_up(&limits, Unit::Tokens, replicas, now), None);
     }
 }

@@ -200,6 +200,29 @@ async fn a_frozen_redis_costs_its_time_limit_once_and_what_was_counted_meanwhile
     .await;
 }
 
+/// Redis may decide for other replicas meanwhile.
+#[tokio::test]
+async fn a_limit_that_was_used_up_refuses_calls_while_redis_is_silent_for_a_moment() {
+    each(impatient, async |app, other, server| {
+        let requests = limited(app, other, json!({"requests_per_minute": 4})).await;
+        let tokens = limited(app, other, json!({"tokens_per_minute": 10})).await;
+        let free = limited(app, other, json!({"requests_per_minute": 4, "tokens_per_minute": 10_000})).await;
+        assert_eq!(statuses(app, &requests, 4).await, [200; 4]);
+        assert_eq!(statuses(app, &tokens, 1).await, [200]);
+        for key in [&requests, &tokens] {
+            assert_eq!(statuses(other, key, 1).await, [429], "the other gateway knows that it is used up");
+        }
+        assert_eq!(statuses(other, &free, 1).await, [200]);
+        server.freeze();
+        // A refusal is repeated for 100 ms without asking.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        assert_eq!(statuses(other, &requests, 2).await, [429; 2]);
+        assert_eq!(statuses(other, &tokens, 2).await, [429; 2]);
+        assert_eq!(statuses(other, &free, 1).await, [200]);
+    })
+    .await;
+}
+
 #[tokio::test]
 async fn limits_that_fail_closed_refuse_without_redis() {
     let closed = |config: &mut RedisConfig| {
