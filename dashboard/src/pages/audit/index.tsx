@@ -78,8 +78,9 @@ export default function AuditPage() {
     >
       <AuditFilters filters={filters} setFilters={setFilters} stats={stats} rows={newest} />
       {!log.error && !figures.error && <Summary stats={stats} now={figures.dataUpdatedAt} filters={filters} setFilters={setFilters} />}
-      <NewBar count={live.waiting} dropped={live.dropped} onShow={showNew} />
+      {/* The bar belongs to it: on the way there, the list must not move. */}
       <div className="flex-1 bg-surface" onPointerEnter={(event) => event.pointerType === "mouse" && setOver(true)} onPointerLeave={() => setOver(false)}>
+        <NewBar count={live.waiting} dropped={live.dropped} onShow={showNew} />
         {off ? (
           <ErrorNote error={log.error} title="The audit log is off" actions={<Link to="/settings" search={{ search: "LOGGING_ENABLED" } as never} className={buttonClass({})}>Open the setting</Link>} />
         ) : (
