@@ -108,13 +108,26 @@ def check_values(app):
     values, schema = yaml.safe_load(text), json.loads((DIRECTORY / "values.schema.json").read_text())
     known = set(schema["properties"]) - {"global"}
     app.check("values.schema.json has every value", *sorted(known ^ set(values)))
-    blocks = re.split(r"\n\n", text)
-    undocumented = [block.splitlines()[0] for block in blocks if "#" not in block and not self_explanatory(block)]
-    app.check("values.yaml explains its values", *undocumented)
+    app.check("values.yaml has a comment on every value", *values_without_comment(text, schema))
+    bare = re.sub(r" *#.*", "", text)
+    app.check("a missing comment would be found", "service.port" not in values_without_comment(bare, schema) and "it is accepted")
     chart = yaml.safe_load((DIRECTORY / "Chart.yaml").read_text())
     version = re.search(r'^version = "(.+)"', (rig.ROOT / "Cargo.toml").read_text(), re.M)[1]
     app.check("has the version of the gateway", *[name for name in ("version", "appVersion") if chart[name] != version])
 
 
-def self_explanatory(block):
-    return block.startswith(("service:", "resources:"))
+def values_without_comment(text, schema):
+    """The values of the schema that have a comment neither on their line nor on the one above."""
+    lines = [""] + text.splitlines()
+
+    def search(node, schema, path):
+        for key, value in node.value:
+            above, own = lines[key.start_mark.line:][:2]
+            if not above.startswith(" " * key.start_mark.column + "#") and " #" not in own:
+                yield path + key.value
+            # What the schema leaves open, such as annotations, is explained as a whole.
+            inner = schema["properties"][key.value]
+            if "properties" in inner:
+                yield from search(value, inner, f"{path}{key.value}.")
+
+    return list(search(yaml.compose(text), schema, ""))
