@@ -14,6 +14,9 @@ use tokio::sync::Notify;
 use crate::error::{Unavailable, describe};
 use crate::time_limit::within;
 
+/// The response timeout of an established connection, which is never reached: `within` limits commands, and does not count a
+/// pause of this process as silence of Redis.
+const NO_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// The time between two attempts to connect, and between two checks of an idle connection.
 const PROBE_INTERVAL: Duration = Duration::from_millis(500);
 /// The least time for a handshake, which no call waits for.
@@ -105,8 +108,7 @@ impl Redis {
         let connecting = self.0.client.get_multiplexed_async_connection_with_config(&config);
         match tokio::time::timeout(limit, connecting).await {
             Ok(Ok(mut connection)) => {
-                // Commands are limited here; the limit of the connection would also end those that wait for this process.
-                connection.set_response_timeout(limit.max(2 * self.0.timeout));
+                connection.set_response_timeout(NO_TIMEOUT);
                 let mut state = self.0.state.write();
                 state.connection = Some(connection);
                 state.generation += 1;

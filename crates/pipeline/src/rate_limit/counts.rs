@@ -8,7 +8,7 @@ use domain::resources::auth_key::RateLimits;
 
 use super::bucket::{Charge, TokenBucket};
 use super::limit_kind::{DAY, LimitKind, MINUTE, Unit};
-use super::shared::SharedKey;
+use super::shared::{RecentOutage, SharedKey};
 use super::window::Window;
 
 /// The time to wait for a call in flight to end.
@@ -23,8 +23,9 @@ pub struct Counts {
     tokens_per_minute: TokenBucket,
     /// Tokens that were consumed, without estimates.
     tokens_per_day: Window,
-    /// Estimates of calls that this process has admitted by itself although replicas share the limit.
-    tokens_admitted_here: Window,
+    /// Tokens that Redis has not counted: estimates of calls that this process has admitted by itself although replicas share
+    /// the limit, and what calls have used beyond their estimates meanwhile.
+    unreported_tokens: Window,
     /// The limit that replicas share, of which this process enforces a part when it counts by itself.
     shared_tokens_per_minute: Option<u64>,
     under_way: u64,
@@ -63,8 +64,11 @@ impl LimitStatus {
 pub struct TakenTokens {
     per_minute: Option<Charge>,
     per_day: Option<u64>,
-    /// Tokens that are counted after the figures of Redis, and the segment of these.
-    after_figures: Option<(u64, u64)>,
+    pub estimate: u64,
+    /// The time at which they were taken, if this process has admitted the call by itself.
+    locally_at: Option<Duration>,
+    /// The tokens that are counted after the last known usage, and the outage in which that bounds calls.
+    in_outage: Option<(u64, Duration)>,
 }
 
 impl Default for Counts {
@@ -75,7 +79,7 @@ impl Default for Counts {
             requests_per_day: Window::new(DAY),
             tokens_per_minute: TokenBucket::default(),
             tokens_per_day: Window::new(DAY),
-            tokens_admitted_here: Window::new(MINUTE),
+            unreported_tokens: Window::new(MINUTE),
             shared_tokens_per_minute: None,
             under_way: 0,
             shared: None,
@@ -85,13 +89,13 @@ impl Default for Counts {
 }
 
 /// The limits of a key while this process counts by itself although replicas share them.
-pub struct OwnPart<'a> {
-    pub shared: &'a RateLimits,
-    /// The part of the limits that this process enforces.
-    pub own: Cow<'a, RateLimits>,
+pub struct LocalShare<'a> {
+    pub limits: &'a RateLimits,
+    /// The share of the limits that this process enforces.
+    pub share: Cow<'a, RateLimits>,
     pub replicas: u32,
-    /// The time for which the last figures of Redis bound the calls, too; `None` if they do not.
-    pub figures_hold_for: Option<Duration>,
+    /// The outage in which the last known usage bounds the calls, too; `None` if it does not.
+    pub outage: Option<RecentOutage>,
 }
 
 /// Amounts that were counted by this process alone, for the counts in Redis.
@@ -139,8 +143,16 @@ impl Counts {
 
     /// Removes a request that was refused with a 429, which does not count.
     pub fn uncount_request(&mut self, at: Duration) {
-        self.requests_per_minute.give_back(at);
-        self.requests_per_day.give_back(at);
+        self.requests_per_minute.give_back(at, 1);
+        self.requests_per_day.give_back(at, 1);
+    }
+
+    /// Like [`Counts::uncount_request`], for one that this process has admitted by itself in this outage.
+    pub fn uncount_local_request(&mut self, at: Duration, outage: Option<RecentOutage>) {
+        self.uncount_request(at);
+        if let (Some(outage), Some(state)) = (outage.filter(|outage| at >= outage.since), &mut self.shared) {
+            state.local_admissions.replace(Unit::Requests, (1, 0), outage.since);
+        }
     }
 
     /// Takes an estimate of a call's tokens; or takes nothing, and returns the limit with the longest wait.
@@ -159,40 +171,50 @@ impl Counts {
     }
 
     /// Like [`Counts::admit_request`], while replicas that share limits cannot.
-    pub fn admit_request_alone(&mut self, part: &OwnPart, now: Duration) -> Result<Duration, LimitStatus> {
-        self.check_figures(part, Unit::Requests, now)?;
-        let at = self.admit_request(&part.own, now)?;
-        if let Some(state) = &mut self.shared {
-            state.admit_here(Unit::Requests, 1);
+    pub fn admit_request_locally(
+        &mut self,
+        local: &LocalShare,
+        now: Duration,
+    ) -> Result<Duration, LimitStatus> {
+        self.check_last_known_usage(local, Unit::Requests, now)?;
+        let at = self.admit_request(&local.share, now)?;
+        if let (Some(outage), Some(state)) = (local.outage, &mut self.shared) {
+            state.local_admissions.add(Unit::Requests, 1, outage.since);
         }
         Ok(at)
     }
 
     /// Like [`Counts::admit_tokens`], while replicas that share limits cannot.
-    pub fn admit_tokens_alone(
+    pub fn admit_tokens_locally(
         &mut self,
-        part: &OwnPart,
+        local: &LocalShare,
         estimate: u64,
         now: Duration,
     ) -> Result<TakenTokens, LimitStatus> {
-        self.check_figures(part, Unit::Tokens, now)?;
-        let mut taken = self.admit_tokens(&part.own, estimate, now)?;
-        if let Some(state) = &mut self.shared {
-            state.admit_here(Unit::Tokens, estimate);
-            taken.after_figures = Some((state.segment, estimate));
+        self.check_last_known_usage(local, Unit::Tokens, now)?;
+        let mut taken = self.admit_tokens(&local.share, estimate, now)?;
+        if let (Some(outage), Some(state)) = (local.outage, &mut self.shared) {
+            state.local_admissions.add(Unit::Tokens, estimate, outage.since);
+            taken.in_outage = Some((estimate, outage.since));
         }
-        self.shared_tokens_per_minute = part.shared.tokens_per_minute;
-        if part.shared.tokens_per_minute.is_some() {
-            self.tokens_admitted_here.take(self.latest, estimate);
+        self.shared_tokens_per_minute = local.limits.tokens_per_minute;
+        if local.limits.tokens_per_minute.is_some() {
+            self.unreported_tokens.take(self.latest, estimate);
+            taken.locally_at = Some(self.latest);
         }
         Ok(taken)
     }
 
-    /// Refuses a call if a limit is used up by the last figures of Redis, while these hold.
-    fn check_figures(&self, part: &OwnPart, unit: Unit, now: Duration) -> Result<(), LimitStatus> {
-        let (Some(wait), Some(state)) = (part.figures_hold_for, &self.shared) else { return Ok(()) };
-        match state.used_up(part.shared, unit, part.replicas, now) {
-            Some(status) => Err(LimitStatus { remaining: 0, wait: Some(wait), ..status }),
+    /// Refuses a call if a limit is used up by the last known usage, while that bounds calls.
+    fn check_last_known_usage(
+        &self,
+        local: &LocalShare,
+        unit: Unit,
+        now: Duration,
+    ) -> Result<(), LimitStatus> {
+        let (Some(outage), Some(state)) = (local.outage, &self.shared) else { return Ok(()) };
+        match state.used_up(local.limits, unit, (local.replicas, outage), now) {
+            Some(status) => Err(LimitStatus { remaining: 0, wait: Some(outage.left), ..status }),
             None => Ok(()),
         }
     }
@@ -214,7 +236,8 @@ impl Counts {
         TakenTokens {
             per_minute: limits.tokens_per_minute.map(|_| self.tokens_per_minute.charge(estimate)),
             per_day: limits.tokens_per_day.map(|_| 0),
-            after_figures: None,
+            estimate,
+            ..TakenTokens::default()
         }
     }
 
@@ -225,10 +248,8 @@ impl Counts {
         if let Some(charge) = &mut taken.per_minute {
             self.tokens_per_minute.correct(charge, tokens);
         }
-        if let (Some((segment, counted)), Some(state)) = (&mut taken.after_figures, &mut self.shared)
-            && state.segment == *segment
-        {
-            state.correct_tokens_here(*counted, tokens);
+        if let (Some((counted, outage)), Some(state)) = (&mut taken.in_outage, &mut self.shared) {
+            state.local_admissions.replace(Unit::Tokens, (*counted, tokens), *outage);
             *counted = tokens;
         }
         if let Some(counted) = &mut taken.per_day
@@ -246,6 +267,19 @@ impl Counts {
     pub fn close_tokens(&mut self, taken: TakenTokens) {
         if let Some(charge) = taken.per_minute {
             self.tokens_per_minute.close(charge);
+        }
+    }
+
+    /// Corrects the tokens to report, at the end of a call while Redis does not decide. An estimate that was reported
+    /// already stays.
+    pub fn correct_unreported(&mut self, taken: &TakenTokens, consumed: u64) {
+        if taken.per_minute.is_none() || self.shared_tokens_per_minute.is_none() {
+            return;
+        }
+        if let Some(excess) = consumed.checked_sub(taken.estimate).filter(|excess| *excess > 0) {
+            self.unreported_tokens.take(self.latest, excess);
+        } else if let Some(at) = taken.locally_at {
+            self.unreported_tokens.give_back(at, taken.estimate - consumed);
         }
     }
 
@@ -267,15 +301,15 @@ impl Counts {
             self.requests_per_minute.seal();
             self.requests_per_day.seal();
             self.tokens_per_day.seal();
-            self.tokens_admitted_here.seal();
+            self.unreported_tokens.seal();
         }
     }
 
-    /// The amounts counted at this time or later. If Redis `has_nothing`, all tokens that are taken are reported.
-    pub fn counted_since(&mut self, since: Duration, has_nothing: bool, now: Duration) -> UnreportedCounts {
+    /// The amounts counted at this time or later. If Redis has lost its counts, all tokens that are taken are reported.
+    pub fn counted_since(&mut self, since: Duration, counts_lost: bool, now: Duration) -> UnreportedCounts {
         self.advance_clock(now);
-        let admitted = || self.tokens_admitted_here.counted_since(since, self.latest);
-        let tokens = match has_nothing {
+        let admitted = || self.unreported_tokens.counted_since(since, self.latest);
+        let tokens = match counts_lost {
             true => self.tokens_per_minute.taken(),
             false => admitted().iter().map(|(_, tokens)| tokens).sum(),
         };
@@ -301,7 +335,7 @@ impl Counts {
         self.requests_per_minute.expire(self.latest);
         self.requests_per_day.expire(self.latest);
         self.tokens_per_day.expire(self.latest);
-        self.tokens_admitted_here.expire(self.latest);
+        self.unreported_tokens.expire(self.latest);
         self.tokens_per_minute.refill(self.latest);
     }
 
@@ -312,7 +346,7 @@ impl Counts {
             &self.requests_per_minute,
             &self.requests_per_day,
             &self.tokens_per_day,
-            &self.tokens_admitted_here,
+            &self.unreported_tokens,
         ];
         self.under_way == 0 && self.tokens_per_minute.is_full() && windows.into_iter().all(Window::is_empty)
     }

@@ -23,7 +23,7 @@ pub enum LimitKind {
 pub enum Unit {
     Requests,
     Tokens,
-    Places,
+    ParallelRequests,
 }
 
 impl LimitKind {
@@ -61,7 +61,7 @@ impl LimitKind {
         match self {
             Self::RequestsPerMinute | Self::RequestsPerDay => Unit::Requests,
             Self::TokensPerMinute | Self::TokensPerDay => Unit::Tokens,
-            Self::ParallelRequests => Unit::Places,
+            Self::ParallelRequests => Unit::ParallelRequests,
         }
     }
 }

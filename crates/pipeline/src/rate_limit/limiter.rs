@@ -124,7 +124,7 @@ impl Limiter {
         let at = {
             let mut counts = account.counts.lock();
             counts.begin_segment(segment);
-            counts.admit_request_alone(&account.own_part(shared, now), now)?
+            counts.admit_request_locally(&account.local_share(shared, now), now)?
         };
         Ok(Permit::new(account, Some(RequestShare { at, granted: None }), clock.clone()))
     }

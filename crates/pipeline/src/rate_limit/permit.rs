@@ -11,7 +11,7 @@ use domain::usage::Tokens;
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-use super::counts::{Counts, LimitStatus, OwnPart, TakenTokens, smallest_share};
+use super::counts::{Counts, LimitStatus, LocalShare, TakenTokens, smallest_share};
 use super::live_replicas::{LiveReplicas, share};
 use super::shared::{Decision, GrantedRequest, GrantedTokens, SharedLimits};
 use super::token_estimates::TokenEstimates;
@@ -46,6 +46,15 @@ struct TokenShare {
     today: (u64, u64),
     /// The tokens that the call has consumed, as far as is known when it is dropped.
     consumed: u64,
+}
+
+impl TokenShare {
+    /// The charge in Redis. That of an earlier segment, or of a call that this process has admitted by itself, was counted
+    /// with its estimate, of which nothing is credited any more.
+    fn charge_in(&self, segment: u64) -> GrantedTokens {
+        let granted = self.granted.filter(|granted| granted.segment == segment);
+        granted.unwrap_or(GrantedTokens { charged: 0, estimate: self.taken.estimate, segment })
+    }
 }
 
 struct AskedTokens {
@@ -91,12 +100,12 @@ impl Account {
     }
 
     /// The same limits, while replicas that share them cannot.
-    pub(super) fn own_part(&self, shared: &SharedLimits, now: Duration) -> OwnPart<'_> {
-        OwnPart {
-            shared: &self.key.rate_limits,
-            own: self.enforced(),
+    pub(super) fn local_share(&self, shared: &SharedLimits, now: Duration) -> LocalShare<'_> {
+        LocalShare {
+            limits: &self.key.rate_limits,
+            share: self.enforced(),
             replicas: self.live_replicas.get(),
-            figures_hold_for: shared.figures_hold_for(now),
+            outage: shared.recent_outage(now),
         }
     }
 
@@ -138,7 +147,7 @@ impl Permit {
             }
             return Ok(());
         }
-        self.admit_here(demand, estimate, now)
+        self.admit_locally(demand, estimate, now)
     }
 
     /// Waits for the verdict of Redis about the call's tokens, if it was asked.
@@ -155,7 +164,7 @@ impl Permit {
                 self.take_granted(demand, verdict?, now);
                 Ok(())
             }
-            None => self.admit_here(demand, estimate, now),
+            None => self.admit_locally(demand, estimate, now),
         }
     }
 
@@ -173,7 +182,7 @@ impl Permit {
     }
 
     /// Takes tokens from the limits of this process.
-    fn admit_here(&mut self, demand: TokenDemand, estimate: u64, now: Duration) -> Result<(), Refusal> {
+    fn admit_locally(&mut self, demand: TokenDemand, estimate: u64, now: Duration) -> Result<(), Refusal> {
         let (segment, _) = self.account.segment(&*self.clock);
         if let Some(shared) = &self.account.shared {
             if shared.fails_closed && self.account.has_token_limits() {
@@ -186,7 +195,7 @@ impl Permit {
             counts.begin_segment(segment);
             match &self.account.shared {
                 Some(shared) => {
-                    counts.admit_tokens_alone(&self.account.own_part(shared, now), estimate, now)?
+                    counts.admit_tokens_locally(&self.account.local_share(shared, now), estimate, now)?
                 }
                 None => counts.admit_tokens(&self.account.enforced(), estimate, now)?,
             }
@@ -199,9 +208,16 @@ impl Permit {
     /// Removes the request from the counts: a call that the gateway refuses with a 429 does not count.
     pub fn uncount_request(&mut self) {
         let Some(RequestShare { at, granted }) = &self.request else { return };
-        self.account.counts.lock().uncount_request(*at);
-        if let (Some(granted), Some(shared)) = (granted, &self.account.shared) {
-            shared.uncount_request(&self.account.key, granted);
+        match (granted, &self.account.shared) {
+            (Some(granted), Some(shared)) => {
+                self.account.counts.lock().uncount_request(*at);
+                shared.uncount_request(&self.account.key, granted);
+            }
+            (_, shared) => {
+                let now = self.clock.tick();
+                let outage = shared.as_ref().and_then(|shared| shared.recent_outage(now));
+                self.account.counts.lock().uncount_local_request(*at, outage);
+            }
         }
     }
 
@@ -252,11 +268,13 @@ impl Drop for Permit {
         let mut counts = self.account.counts.lock();
         if let Some(share) = &self.tokens {
             counts.close_tokens(share.taken);
-            if let Some(shared) = shared {
-                let charge = share.granted.filter(|granted| granted.segment == segment);
-                let today = if share.today.0 == segment { share.today.1 } else { 0 };
-                let charge = charge.map(|granted| (granted, share.consumed));
-                shared.correct_tokens(&self.account.key, &mut counts, charge, today);
+            match shared {
+                Some(shared) => {
+                    let today = if share.today.0 == segment { share.today.1 } else { 0 };
+                    let charge = (share.charge_in(segment), share.consumed);
+                    shared.correct_tokens(&self.account.key, &mut counts, charge, today);
+                }
+                None => counts.correct_unreported(&share.taken, share.consumed),
             }
         }
         if let Some(request) = &self.request {

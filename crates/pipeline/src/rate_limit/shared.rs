@@ -4,6 +4,7 @@
 
 mod decide;
 mod exchange;
+mod local_admissions;
 mod operation;
 mod queue;
 mod shared_key;
@@ -26,11 +27,12 @@ use super::counts::{Counts, LimitStatus};
 use queue::Queue;
 
 pub use decide::{Decision, GrantedRequest, GrantedTokens};
+pub use local_admissions::RecentOutage;
 pub use shared_key::SharedKey;
 
-/// The time for which the last figures of Redis bound this process when it counts by itself: Redis may only be slow, and
-/// decide for other replicas.
-const SHORT_OUTAGE: Duration = Duration::from_secs(2);
+/// The time for which the last known usage bounds this process when it counts by itself: Redis may only be slow, and decide
+/// for other replicas.
+const LAST_KNOWN_USAGE_TTL: Duration = Duration::from_secs(2);
 
 /// The id of a key and its counts.
 type ListedKey = (Arc<str>, Arc<Mutex<Counts>>);
@@ -136,10 +138,11 @@ impl SharedLimits {
         sharing.segment
     }
 
-    /// The time for which the last figures of Redis bound this process; `None` if they do not.
-    pub fn figures_hold_for(&self, now: Duration) -> Option<Duration> {
+    /// The outage in which the last known usage bounds this process; `None` if it does not.
+    pub fn recent_outage(&self, now: Duration) -> Option<RecentOutage> {
         let since = self.sharing.read().local_since?;
-        SHORT_OUTAGE.checked_sub(now.saturating_sub(since)).filter(|left| !left.is_zero())
+        let left = LAST_KNOWN_USAGE_TTL.checked_sub(now.saturating_sub(since))?;
+        (!left.is_zero()).then_some(RecentOutage { since, left })
     }
 
     /// The verdict of Redis; `None` if there is none in time. The exchange with Redis ends at its time limit, and with it all

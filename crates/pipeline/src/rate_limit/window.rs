@@ -69,14 +69,15 @@ impl Window {
         late.map(|entry| (now.saturating_sub(entry.last), entry.amount)).collect()
     }
 
-    /// Returns one unit that was taken at this time, unless it has left the window.
-    pub fn give_back(&mut self, at: Duration) {
+    /// Returns an amount that was taken at this time, unless it has left the window.
+    pub fn give_back(&mut self, at: Duration, amount: u64) {
         let at = micros(at);
         // Units taken at `at` are in the first entry whose last addition was then or later.
         let place = self.entries.partition_point(|entry| entry.last < at);
         let Some(entry) = self.entries.get_mut(place) else { return };
-        entry.amount = entry.amount.saturating_sub(1);
-        self.used = self.used.saturating_sub(1);
+        let returned = amount.min(entry.amount);
+        entry.amount -= returned;
+        self.used = self.used.saturating_sub(returned);
         if entry.amount == 0 {
             self.entries.remove(place);
         }

@@ -168,20 +168,18 @@ impl SharedLimits {
         &self,
         key: &KeyFacts,
         counts: &mut Counts,
-        charge: Option<(GrantedTokens, u64)>,
+        (GrantedTokens { charged, estimate, .. }, consumed): (GrantedTokens, u64),
         today: u64,
     ) {
         let limits = &key.rate_limits;
-        let (charged, difference) = charge.map_or((0, 0), |(granted, tokens)| {
-            let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
-            (granted.charged, signed(tokens).saturating_sub(signed(granted.estimate)))
-        });
+        let signed = |tokens: u64| i64::try_from(tokens).unwrap_or(i64::MAX);
+        let difference = signed(consumed).saturating_sub(signed(estimate));
         let lease = counts.shared.as_mut().and_then(|state| state.tokens.as_mut());
         if let Some(left) = lease.and_then(|lease| lease.today.as_mut()) {
             *left = left.saturating_sub(today);
         }
-        if difference != 0 || today > 0 {
-            let per_minute = limits.tokens_per_minute;
+        let per_minute = limits.tokens_per_minute;
+        if (difference != 0 && per_minute.is_some()) || today > 0 {
             let action = Action::Correct { per_minute, difference, charged, today };
             self.queue.push(Operation::new(&key.id, limits, action));
         }
@@ -204,10 +202,7 @@ impl SharedLimits {
         per_minute: Option<u64>,
         lease: Option<TokenLease>,
     ) {
-        let Some(TokenLease { tokens: Some(tokens), charged, .. }) = lease else { return };
-        if tokens > 0 {
-            let difference = i64::try_from(tokens).map_or(0, |tokens| -tokens);
-            let action = Action::Correct { per_minute, difference, charged, today: 0 };
+        if let Some(action) = lease.and_then(|lease| lease.into_return(per_minute)) {
             self.queue.push(Operation::of_any(key, action));
         }
     }

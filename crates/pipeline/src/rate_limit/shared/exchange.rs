@@ -11,7 +11,7 @@ use redis_client::{Argument, Script, Unavailable};
 use super::SharedLimits;
 use super::decide::{GrantedRequest, GrantedTokens};
 use super::operation::{Action, Asker, Operation, RequestDemand, Slots, TokensDemand};
-use super::shared_key::{Figure, RequestLease, SharedKey, TokenLease};
+use super::shared_key::{KnownUsage, RequestLease, SharedKey, TokenLease};
 use crate::rate_limit::counts::{Counts, LimitStatus, longest_wait};
 use crate::rate_limit::limit_kind::{LimitKind, Unit};
 
@@ -110,12 +110,12 @@ impl SharedLimits {
             state.is_refilling = false;
         }
         if let &[minute_used, minute_reset, minute_wait, day_used, day_reset, day_wait, in_places] = figures {
-            state.set_figure(
+            state.set_known_usage(
                 LimitKind::RequestsPerMinute,
                 figure(minute_used, minute_reset, minute_wait, now),
             );
-            state.set_figure(LimitKind::RequestsPerDay, figure(day_used, day_reset, day_wait, now));
-            state.set_figure(LimitKind::ParallelRequests, figure(in_places, 0, 0, now));
+            state.set_known_usage(LimitKind::RequestsPerDay, figure(day_used, day_reset, day_wait, now));
+            state.set_known_usage(LimitKind::ParallelRequests, figure(in_places, 0, 0, now));
         }
         if more > 0 {
             let slots = Slots { minute: leased_minute, day: leased_day };
@@ -160,8 +160,8 @@ impl SharedLimits {
         let TokensDemand { limits, estimate, asker: Asker { counts, segment, waiter }, .. } = demand;
         let mut locked = counts.lock();
         let Some(state) = locked.shared.as_mut().filter(|state| state.segment == segment) else { return };
-        state.set_figure(LimitKind::TokensPerMinute, figure(0, until_full, wait, now));
-        state.set_figure(LimitKind::TokensPerDay, figure(day_used, day_reset, day_wait, now));
+        state.set_known_usage(LimitKind::TokensPerMinute, figure(0, until_full, wait, now));
+        state.set_known_usage(LimitKind::TokensPerDay, figure(day_used, day_reset, day_wait, now));
         let replaced = state.expire_tokens(more > 0, now);
         self.queue_token_return(key, limits.tokens_per_minute, replaced);
         if more > 0 {
@@ -208,8 +208,8 @@ fn refusal(state: &SharedKey, limits: &RateLimits, of_tokens: bool, now: Duratio
     Some(LimitStatus { remaining: 0, wait: Some(status.wait.unwrap_or_default()), ..status })
 }
 
-fn figure(used: i64, reset: i64, wait: i64, at: Duration) -> Figure {
-    Figure { used: whole(used), reset: micros(reset), wait: micros(wait), at }
+fn figure(used: i64, reset: i64, wait: i64, at: Duration) -> KnownUsage {
+    KnownUsage { used: whole(used), reset: micros(reset), wait: micros(wait), at }
 }
 
 fn whole(number: i64) -> u64 {

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use domain::resources::auth_key::RateLimits;
 
-use super::operation::Slots;
+use super::local_admissions::{LocalAdmissions, RecentOutage};
+use super::operation::{Action, Slots};
 use crate::rate_limit::counts::{LimitStatus, places};
 use crate::rate_limit::limit_kind::{LimitKind, MINUTE, Unit};
 
@@ -40,9 +41,9 @@ pub struct SharedKey {
     pub token_use: Rate,
     refused_requests: Option<Refusal>,
     refused_tokens: Option<Refusal>,
-    figures: [Option<Figure>; LimitKind::ALL.len()],
-    /// What this process has admitted by itself after the figures, by limit.
-    admitted_here: [u64; LimitKind::ALL.len()],
+    last_known: [Option<KnownUsage>; LimitKind::ALL.len()],
+    /// What this process has admitted by itself after that.
+    pub local_admissions: LocalAdmissions,
 }
 
 /// Requests that calls may use without asking.
@@ -63,6 +64,15 @@ pub struct TokenLease {
     pub charged: i64,
 }
 
+impl TokenLease {
+    /// The operation that gives the tokens back; `None` if there are none.
+    pub fn into_return(self, per_minute: Option<u64>) -> Option<Action> {
+        let tokens = self.tokens.filter(|tokens| *tokens > 0)?;
+        let difference = i64::try_from(tokens).map_or(0, |tokens| -tokens);
+        Some(Action::Correct { per_minute, difference, charged: self.charged, today: 0 })
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Refusal {
     status: LimitStatus,
@@ -71,7 +81,7 @@ struct Refusal {
 
 /// The use of a limit by all replicas at one time.
 #[derive(Clone, Copy)]
-pub struct Figure {
+pub struct KnownUsage {
     pub used: u64,
     pub reset: Duration,
     pub wait: Duration,
@@ -195,8 +205,8 @@ impl SharedKey {
         holds.then(|| LimitStatus { wait: Some(wait), reset: status.reset.saturating_sub(elapsed), ..status })
     }
 
-    pub fn set_figure(&mut self, bound: LimitKind, figure: Figure) {
-        self.figures[bound as usize] = Some(figure);
+    pub fn set_known_usage(&mut self, bound: LimitKind, usage: KnownUsage) {
+        self.last_known[bound as usize] = Some(usage);
     }
 
     /// The status of each limit, as Redis has told it last. The `own` calls do not count as parallel requests.
@@ -222,40 +232,49 @@ impl SharedKey {
         }
     }
 
-    /// The limit of this unit that is used up as far as this process knows: of what was left by the last figures it may use
-    /// its leases, and one of `replicas` parts of the rest.
+    /// The limit of this unit that is used up as far as this process knows: of what was left at the last known usage it may
+    /// use its leases, and one of `replicas` parts of the rest.
     pub fn used_up(
         &self,
         limits: &RateLimits,
         unit: Unit,
-        replicas: u32,
+        (replicas, outage): (u32, RecentOutage),
         now: Duration,
     ) -> Option<LimitStatus> {
-        self.statuses(limits, 0, now).filter(|status| status.bound.unit() == unit).find(|status| {
+        let mut known = self.statuses(limits, 0, now).filter(|status| {
+            // Of an unused limit each replica has its share, which is at least 1.
+            status.bound.unit() == unit
+                && status.remaining < status.limit
+                && self.is_recent(status.bound, now)
+        });
+        known.find(|status| {
             let leased = self.leased(status.bound).min(status.remaining);
             let part = (status.remaining - leased) / u64::from(replicas.max(1));
-            self.admitted_here[status.bound as usize] >= leased + part
+            self.local_admissions.of(status.bound, outage.since) >= leased + part
         })
     }
 
-    /// Counts what this process has admitted by itself.
-    pub fn admit_here(&mut self, unit: Unit, amount: u64) {
-        for bound in LimitKind::ALL.into_iter().filter(|bound| bound.unit() == unit) {
-            self.admitted_here[bound as usize] += amount;
-        }
+    /// Whether the last known usage of a limit still says something: that of a day does not after its reset.
+    fn is_recent(&self, bound: LimitKind, now: Duration) -> bool {
+        let known = self.last_known[bound as usize];
+        known.is_some_and(|KnownUsage { reset, at, .. }| now.saturating_sub(at) < reset.max(MINUTE))
     }
 
-    /// Replaces the tokens of a call that this process has admitted by itself.
-    pub fn correct_tokens_here(&mut self, counted: u64, actual: u64) {
-        for bound in [LimitKind::TokensPerMinute, LimitKind::TokensPerDay] {
-            let admitted = &mut self.admitted_here[bound as usize];
-            *admitted = admitted.saturating_sub(counted).saturating_add(actual);
-        }
+    /// Takes the leases, which are void, as the operations that give them back: Redis has counted them.
+    pub fn return_leases(&mut self) -> Vec<Action> {
+        let requests = self.requests.drain(..).filter(|lease| lease.units > 0);
+        let mut actions: Vec<Action> =
+            requests.map(|lease| Action::GiveBack { slots: lease.slots, units: lease.units }).collect();
+        let lease = self.tokens.take();
+        actions.extend(lease.and_then(|lease| lease.into_return(self.leased_limit)));
+        actions
     }
 
     fn status(&self, bound: LimitKind, limit: u64, own: u64, now: Duration) -> LimitStatus {
         let unused = LimitStatus { bound, limit, remaining: limit, reset: Duration::ZERO, wait: None };
-        let Some(Figure { used, reset, wait, at }) = self.figures[bound as usize] else { return unused };
+        let Some(KnownUsage { used, reset, wait, at }) = self.last_known[bound as usize] else {
+            return unused;
+        };
         let elapsed = now.saturating_sub(at);
         let (reset, wait) = (reset.saturating_sub(elapsed), wait.saturating_sub(elapsed));
         if bound == LimitKind::ParallelRequests {

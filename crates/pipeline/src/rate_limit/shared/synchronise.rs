@@ -99,6 +99,9 @@ impl SharedLimits {
         limiter.each(|key, counts| {
             counts.begin_segment(segment);
             let has_places = counts.shared.as_ref().is_some_and(|state| state.has_places);
+            let void_leases = counts.shared.as_mut().filter(|state| !is_new && state.segment != segment);
+            let returns = void_leases.map(|state| state.return_leases()).unwrap_or_default();
+            operations.extend(returns.into_iter().map(|action| Operation::of_any(key, action)));
             let counted = counts.counted_since(since, is_new, now);
             operations.extend(report(key, counted, has_places));
         });

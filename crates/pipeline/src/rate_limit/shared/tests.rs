@@ -1,13 +1,15 @@
 //! Tests of leases, and of the shares of replicas.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use domain::resources::auth_key::RateLimits;
 use proptest::prelude::*;
 
-use super::operation::Slots;
-use super::shared_key::{Figure, RequestLease, SharedKey, TokenLease};
-use crate::rate_limit::counts::Counts;
+use super::RecentOutage;
+use super::operation::{Action, Slots};
+use super::shared_key::{KnownUsage, RequestLease, SharedKey, TokenLease};
+use crate::rate_limit::counts::{Counts, LocalShare};
 use crate::rate_limit::limit_kind::{LimitKind, Unit};
 use crate::rate_limit::live_replicas::share;
 
@@ -80,9 +82,10 @@ fn units_are_leased_for_many_calls_only() {
 fn figures_of_redis_grow_old() {
     let mut key = SharedKey::in_segment(1);
     let limits = RateLimits { tokens_per_minute: Some(600), ..per_minute(10) };
-    let figure = |used, reset| Figure { used, reset: seconds(reset), wait: Duration::ZERO, at: seconds(100) };
-    key.set_figure(LimitKind::RequestsPerMinute, figure(4, 50));
-    key.set_figure(LimitKind::TokensPerMinute, figure(0, 30));
+    let figure =
+        |used, reset| KnownUsage { used, reset: seconds(reset), wait: Duration::ZERO, at: seconds(100) };
+    key.set_known_usage(LimitKind::RequestsPerMinute, figure(4, 50));
+    key.set_known_usage(LimitKind::TokensPerMinute, figure(0, 30));
     let remaining = |key: &SharedKey, now| {
         key.statuses(&limits, 0, seconds(now)).map(|status| status.remaining).collect::<Vec<_>>()
     };
@@ -122,25 +125,95 @@ proptest! {
     }
 }
 
+fn outage(since: u64) -> RecentOutage {
+    RecentOutage { since: seconds(since), left: seconds(2) }
+}
+
+fn usage(used: u64, reset: u64) -> KnownUsage {
+    KnownUsage { used, reset: seconds(reset), wait: Duration::ZERO, at: seconds(1) }
+}
+
 #[test]
 fn without_redis_a_replica_uses_its_leases_and_its_part_of_what_was_left() {
     let (limits, now) = (per_minute(100), seconds(1));
-    let figure = |used| Figure { used, reset: seconds(5), wait: Duration::ZERO, at: now };
     for (used, leased_units, replicas, room) in
-        [(0, 0, 4, 25), (90, 0, 4, 2), (97, 0, 4, 0), (100, 0, 1, 0), (98, 3, 4, 3)]
+        [(20, 0, 4, 20), (90, 0, 4, 2), (97, 0, 4, 0), (100, 0, 1, 0), (98, 3, 4, 3)]
     {
         let mut key = leased(leased_units);
-        key.set_figure(LimitKind::RequestsPerMinute, figure(used));
+        key.set_known_usage(LimitKind::RequestsPerMinute, usage(used, 5));
+        let used_up = |key: &SharedKey, unit| key.used_up(&limits, unit, (replicas, outage(1)), now);
         for admitted in 0..room {
-            assert_eq!(
-                key.used_up(&limits, Unit::Requests, replicas, now),
-                None,
-                "{used}: {admitted} of {room}"
-            );
-            key.admit_here(Unit::Requests, 1);
+            assert_eq!(used_up(&key, Unit::Requests), None, "{used}: {admitted} of {room}");
+            key.local_admissions.add(Unit::Requests, 1, seconds(1));
         }
-        let status = key.used_up(&limits, Unit::Requests, replicas, now).expect("the room is used");
+        let status = used_up(&key, Unit::Requests).expect("the room is used");
         assert_eq!(status.bound, LimitKind::RequestsPerMinute);
-        assert_eq!(key.used_up(&limits, Unit::Tokens, replicas, now), None);
+        assert_eq!(used_up(&key, Unit::Tokens), None);
     }
+}
+
+#[test]
+fn an_unused_limit_leaves_each_replica_its_share() {
+    let mut key = SharedKey::in_segment(1);
+    key.set_known_usage(LimitKind::RequestsPerMinute, usage(0, 0));
+    assert_eq!(key.used_up(&per_minute(3), Unit::Requests, (4, outage(1)), seconds(1)), None);
+}
+
+#[test]
+fn another_outage_begins_with_nothing_admitted() {
+    let limits = per_minute(100);
+    let mut key = SharedKey::in_segment(1);
+    key.set_known_usage(LimitKind::RequestsPerMinute, usage(60, 30));
+    key.local_admissions.add(Unit::Requests, 500, seconds(2));
+    let used_up =
+        |key: &SharedKey, since| key.used_up(&limits, Unit::Requests, (4, outage(since)), seconds(8));
+    assert!(used_up(&key, 2).is_some());
+    assert_eq!(used_up(&key, 7), None);
+    key.local_admissions.replace(Unit::Requests, (500, 0), seconds(2));
+    assert_eq!(used_up(&key, 2), None);
+}
+
+#[test]
+fn the_last_known_usage_of_a_day_ends_with_its_reset() {
+    let limits = RateLimits { requests_per_day: Some(10), ..RateLimits::default() };
+    let mut key = SharedKey::in_segment(1);
+    key.set_known_usage(LimitKind::RequestsPerDay, usage(10, 3_600));
+    let used_up = |now| key.used_up(&limits, Unit::Requests, (4, outage(now)), seconds(now)).is_some();
+    assert!(used_up(3_600));
+    assert!(!used_up(3_602));
+}
+
+#[test]
+fn void_leases_are_given_back() {
+    let mut key = leased(3);
+    key.requests.push_back(RequestLease { units: 0, expires: seconds(10), slots: SLOTS });
+    key.leased_limit = Some(60);
+    key.tokens = Some(TokenLease { tokens: Some(40), today: None, expires: seconds(10), charged: 5 });
+    let returned = key.return_leases();
+    assert!(matches!(
+        returned.as_slice(),
+        [
+            Action::GiveBack { slots: SLOTS, units: 3 },
+            Action::Correct { per_minute: Some(60), difference: -40, charged: 5, today: 0 },
+        ]
+    ));
+    assert!(key.return_leases().is_empty());
+}
+
+#[test]
+fn tokens_are_reported_as_they_were_consumed() {
+    let limits = RateLimits { tokens_per_minute: Some(1_000), ..RateLimits::default() };
+    let reported = |counts: &mut Counts, since| {
+        counts.counted_since(seconds(since), false, seconds(20)).tokens_per_minute.tokens
+    };
+    let mut counts = Counts::default();
+    let local = LocalShare { limits: &limits, share: Cow::Borrowed(&limits), replicas: 2, outage: None };
+    let mut taken = [10, 11].map(|second| counts.admit_tokens_locally(&local, 100, seconds(second)).unwrap());
+    assert_eq!(reported(&mut counts, 10), 200);
+    for (taken, consumed) in taken.iter_mut().zip([0, 350]) {
+        counts.correct(taken, consumed, seconds(12));
+        counts.correct_unreported(taken, consumed);
+    }
+    assert_eq!(reported(&mut counts, 10), 350, "an estimate is credited, and an excess is added");
+    assert_eq!(reported(&mut counts, 12), 250, "after the estimates were reported, the excess remains");
 }
