@@ -25,9 +25,9 @@ const SQLITE_READERS: u32 = 2;
 const READER_IDLE: Duration = Duration::from_secs(60);
 const POSTGRES_CONNECTIONS: u32 = 8;
 
-/// The future of an operation. Its type is erased, because those of the drivers are deep, and the future of every caller would
+/// The future of a database operation. Its type is erased, because those of the drivers are deep, and the future of every caller would
 /// contain them.
-pub(crate) type Operation<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
+pub(crate) type DatabaseFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
 /// A bound value: integer, text or bytes. Booleans are 0 and 1, times are microseconds.
 #[derive(Clone, Copy, Debug)]
@@ -230,7 +230,11 @@ impl Database {
         }
     }
 
-    pub fn fetch<'a>(&'a self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, Vec<Row>> {
+    pub fn fetch<'a>(
+        &'a self,
+        sql: impl SqlSafeStr,
+        values: &'a [Value<'a>],
+    ) -> DatabaseFuture<'a, Vec<Row>> {
         let sql = sql.into_sql_str();
         Box::pin(self.limited(async move {
             Ok(match &self.pool {
@@ -245,7 +249,7 @@ impl Database {
         }))
     }
 
-    pub fn execute<'a>(&'a self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, u64> {
+    pub fn execute<'a>(&'a self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> DatabaseFuture<'a, u64> {
         let sql = sql.into_sql_str();
         Box::pin(self.limited(async move {
             Ok(match &self.pool {
@@ -278,7 +282,7 @@ impl Database {
     }
 
     /// Starts a read transaction; the first statement determines the state that all of them see.
-    pub fn snapshot(&self) -> Operation<'_, Snapshot> {
+    pub fn snapshot(&self) -> DatabaseFuture<'_, Snapshot> {
         let open = self.limited(async {
             Ok(match &self.pool {
                 Pool::Sqlite { readers, .. } => OpenSnapshot::Sqlite(readers.begin_with("BEGIN").await?),
@@ -292,7 +296,7 @@ impl Database {
 
     /// Starts a write transaction. SQLite takes its write lock at once, so that a transaction never fails halfway
     /// because of it.
-    pub fn begin(&self) -> Operation<'_, Writing> {
+    pub fn begin(&self) -> DatabaseFuture<'_, Writing> {
         Box::pin(async {
             Ok(match &self.pool {
                 Pool::Sqlite { writer, .. } => Writing::Sqlite(OnlyWriter::begin(writer).await?),
@@ -312,7 +316,11 @@ impl Database {
 
 impl Snapshot {
     /// Like `Database::fetch`, with the operation timeout for each statement.
-    pub fn fetch<'a>(&'a mut self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, Vec<Row>> {
+    pub fn fetch<'a>(
+        &'a mut self,
+        sql: impl SqlSafeStr,
+        values: &'a [Value<'a>],
+    ) -> DatabaseFuture<'a, Vec<Row>> {
         let sql = sql.into_sql_str();
         let open = &mut self.open;
         Box::pin(limited(self.limit, async move {
@@ -330,7 +338,7 @@ impl Snapshot {
     }
 
     /// Ends the transaction, so that its connection can be used again at once.
-    pub fn end(self) -> Operation<'static, ()> {
+    pub fn end(self) -> DatabaseFuture<'static, ()> {
         let Self { open, limit } = self;
         Box::pin(limited(limit, async {
             match open {
@@ -347,7 +355,11 @@ impl Writing {
         matches!(self, Self::Postgres(_))
     }
 
-    pub fn fetch<'a>(&'a mut self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, Vec<Row>> {
+    pub fn fetch<'a>(
+        &'a mut self,
+        sql: impl SqlSafeStr,
+        values: &'a [Value<'a>],
+    ) -> DatabaseFuture<'a, Vec<Row>> {
         let sql = sql.into_sql_str();
         Box::pin(async move {
             Ok(match self {
@@ -363,7 +375,11 @@ impl Writing {
         })
     }
 
-    pub fn execute<'a>(&'a mut self, sql: impl SqlSafeStr, values: &'a [Value<'a>]) -> Operation<'a, u64> {
+    pub fn execute<'a>(
+        &'a mut self,
+        sql: impl SqlSafeStr,
+        values: &'a [Value<'a>],
+    ) -> DatabaseFuture<'a, u64> {
         let sql = sql.into_sql_str();
         Box::pin(async move {
             Ok(match self {
@@ -384,7 +400,7 @@ impl Writing {
         Ok(())
     }
 
-    pub fn commit(self) -> Operation<'static, ()> {
+    pub fn commit(self) -> DatabaseFuture<'static, ()> {
         Box::pin(async {
             match self {
                 Self::Sqlite(open) => open.commit().await?,
