@@ -31,9 +31,12 @@ async fn a_key_is_exchanged_for_a_session_with_its_rights() {
     app::each(async |app| {
         let answer = app.post(SESSION, json!({})).send().await.expect_status(200);
         let line = answer.header("set-cookie").unwrap().to_owned();
-        for part in ["; Path=/;", "; HttpOnly;", "; SameSite=Strict;", "; Max-Age=43200"] {
+        for part in ["; Path=/;", "; HttpOnly;", "; SameSite=Strict;"] {
             assert!(line.contains(part), "{line}");
         }
+        // 12 hours, less what a busy machine took to answer.
+        let age: u64 = line.split_once("; Max-Age=").unwrap().1.parse().unwrap();
+        assert!((43_140..=43_200).contains(&age), "{line}");
         assert!(!line.contains("Secure"), "{line}");
         assert_eq!(answer.json()["scopes"], json!(["inference", "admin:write"]));
         let value = cookie(&answer);
