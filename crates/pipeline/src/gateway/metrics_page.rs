@@ -173,10 +173,15 @@ fn budgets(gateway: &Gateway) -> Reading {
 }
 
 /// The leases on budgets that replicas share; all 0 if they are not shared.
-fn budget_leases(gateway: &Gateway) -> [Reading; 7] {
+fn budget_leases(gateway: &Gateway) -> [Reading; 8] {
     let leases = gateway.budgets.lease_summary(gateway.clock.tick()).unwrap_or_default();
     let counter = |name, help, value: u64| Reading::counter(name, help, value as f64);
     [
+        Reading::gauge(
+            "gatehouse_budget_leases_up",
+            "1 unless the leases on budgets cannot be renewed",
+            f64::from(u8::from(!leases.is_failing)),
+        ),
         Reading::gauge(
             "gatehouse_budget_lease_windows",
             "Budget windows with a lease of this process",
