@@ -200,6 +200,29 @@ async fn a_frozen_redis_costs_its_time_limit_once_and_what_was_counted_meanwhile
     .await;
 }
 
+#[tokio::test]
+async fn leased_units_that_are_unused_when_redis_fails_are_given_back() {
+    each(impatient, async |app, other, server| {
+        let key = limited(app, other, json!({"requests_per_day": 5_000})).await;
+        let mut made = 0;
+        for _ in 0..10 {
+            let answers = join_all((0..20).map(|_| call(app, &key))).await;
+            made += answers.iter().filter(|answer| answer.status == 200).count() as u64;
+        }
+        // Until nothing is under way: what Redis counts when it goes on, nobody gives back.
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        server.freeze();
+        app.wait_for_shared_store("degraded").await;
+        server.thaw();
+        other.wait_for_shared_store("ok").await;
+        app.wait_for_shared_store("ok").await;
+        let answer = call(other, &key).await;
+        let remaining: u64 = answer.header("x-ratelimit-remaining").unwrap().parse().unwrap();
+        assert_eq!((made, 5_000 - remaining), (200, 201));
+    })
+    .await;
+}
+
 /// Redis may decide for other replicas meanwhile.
 #[tokio::test]
 async fn a_limit_that_was_used_up_refuses_calls_while_redis_is_silent_for_a_moment() {
