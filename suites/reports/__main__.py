@@ -1,7 +1,7 @@
-"""Fills a database with generated usage, starts the gateway on it and measures its reports and the cost of calls."""
+"""Fills a database with generated usage, starts the gateway on it and measures its reports, the cost of calls, and how long
+expired rows take to be deleted."""
 
 import pathlib
-import subprocess
 import sys
 import time
 
@@ -9,19 +9,18 @@ import backends
 import rig
 from harness import Suite
 from measure import percentile
-from reports import inference
+from reports import generated, inference, retention
 
 # Upper bound of the p95 in milliseconds.
 MOST = 100
 ROUTES = ["/usage/summary", "/usage/daily", "/usage/models", "/usage/user-paths", "/usage/log", "/audit/log"]
 RANGES = [("30 days", {"days": 30}), ("90 days", {"days": 90})]
 ZONES = ["UTC", "Asia/Kolkata"]
-# One in this many calls is also in the audit log, the newest ones.
-AUDITED = 10
+PARTS = ["reports", "inference", "retention"]
 
 
 def main():
-    suite = Suite("reports", __doc__, quick="200,000 rows, and figures that are not judged")
+    suite = Suite("reports", __doc__, quick="200,000 rows; durations are not judged, or loosely", only=f"parts whose name contains this text: {', '.join(PARTS)}")
     suite.add_argument("--rows", type=int, default=10_000_000, help="generated calls (default 10,000,000)")
     suite.add_argument("--days", type=int, default=90, help="the time that they are spread over")
     suite.add_argument("--calls", type=int, default=50, help="calls of each report")
@@ -43,21 +42,36 @@ def run(app, backend, options):
     # PostgreSQL runs as another user, who must be able to traverse this directory.
     directory.chmod(0o755)
     database = app.add(backends.start(backend, directory))
+    is_new = not (options.directory and generated.path_of(directory).exists())
+    if is_new:
+        generated.fill(directory, database, options.rows, options.days, options.rows // generated.AUDITED)
+    chosen = [part for part in PARTS if app.suite.selects(part)]
+    if set(chosen) - {"retention"}:
+        measure(app, backend, database, directory, options, chosen, is_new)
+    if "retention" in chosen and options.directory:
+        app.suite.skip("retention", "it would delete rows of the database in --directory")
+    elif "retention" in chosen:
+        retention.run(app, backend, database, directory, options)
+
+
+def measure(app, backend, database, directory, options, chosen, is_new):
+    """Measures the reports and the cost of calls, and stops the gateways."""
     # The generated calls are as old as the retention allows: none may be deleted meanwhile.
     settings = {"USAGE_RETENTION_DAYS": "0", "LOGGING_RETENTION_DAYS": "0", "LOGGING_ENABLED": "true"}
-    # The generator opens the database with this key.
-    settings["ENCRYPTION_KEY"] = "00" * 32
+    settings["ENCRYPTION_KEY"] = generated.ENCRYPTION_KEY
     gateway = app.gateway(directory=directory, **settings, **database.settings)
-    is_new = fill(directory, database.settings, options)
     app.note(f"/ready after {gateway.start() * 1000:.0f} ms")
-    app.check("all reports agree with the generated rows", *check_total(gateway, options, is_new))
     # Timings of a debug build on a busy machine are not meaningful.
     judged = app.check if not options.quick else lambda what, *_: app.check(what)
-    for what, fault in measure_reports(gateway, options):
-        judged(what, fault)
-    cost, empty_cost, ratio = compare_with_empty(app, backend, gateway, directory, settings, options)
-    figures = f"CPU-µs a call {cost:.1f}, on an empty database {empty_cost:.1f}, {ratio:.2f} times"
-    judged(figures, ratio > inference.MOST_MORE and "over the bound")
+    if "reports" in chosen:
+        app.check("all reports agree with the generated rows", *check_total(gateway, options, is_new))
+        for what, fault in measure_reports(gateway, options):
+            judged(what, fault)
+    if "inference" in chosen:
+        cost, empty_cost, ratio = compare_with_empty(app, backend, gateway, directory, settings, options)
+        figures = f"CPU-µs a call {cost:.1f}, on an empty database {empty_cost:.1f}, {ratio:.2f} times"
+        judged(figures, ratio > inference.MOST_MORE and "over the bound")
+    gateway.stop()
 
 
 def compare_with_empty(app, backend, full, directory, settings, options):
@@ -67,21 +81,9 @@ def compare_with_empty(app, backend, full, directory, settings, options):
     empty_directory.mkdir(mode=0o755)
     database = app.add(backends.start(backend, empty_directory))
     empty = app.start_gateway(directory=empty_directory, **settings, **database.settings)
-    return inference.compare(full, empty, options.inference)
-
-
-def fill(directory, settings, options):
-    generator = pathlib.Path(rig.binary("gatehouse")).parent / "examples" / "fill"
-    if not generator.exists():
-        raise SystemExit("fill is not built: cargo build -p store --features generate --example fill")
-    path = directory / "data" / "gatehouse.db"
-    if options.directory and path.exists():
-        return False
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    target = settings.get("POSTGRES_URL", f"sqlite:{path}")
-    arguments = ["--rows", options.rows, "--days", options.days, "--audited", options.rows // AUDITED, "--database", target]
-    subprocess.run([generator, *map(str, arguments)], check=True)
-    return True
+    figures = inference.compare(full, empty, options.inference)
+    empty.stop()
+    return figures
 
 
 def check_total(gateway, options, is_new):
@@ -92,7 +94,7 @@ def check_total(gateway, options, is_new):
     log = gateway.usage_log(limit=1, **query)["total"]
     audited = gateway.admin("GET", "/audit/log", params={"days": options.days + 1, "limit": 1}).json()["total"]
     agrees = summary == daily == log and (summary == options.rows or not is_new)
-    if not agrees or audited < options.rows // AUDITED:
+    if not agrees or audited < options.rows // generated.AUDITED:
         yield f"{options.rows} rows, {summary} in the summary, {daily} by days, {log} in the log, {audited} audited"
 
 
