@@ -35,13 +35,18 @@ if [ "$name" = replicas ]; then
 fi
 if [ "$name" = upgrade ]; then
     scripts/program.sh nginx
-    case " $* " in
-        *" --quick "* | *" --previous"*) ;;
-        *)
-            GATEHOUSE_PREVIOUS_BIN="${GATEHOUSE_PREVIOUS_BIN:-$(scripts/previous.sh v0.1.0)}"
-            export GATEHOUSE_PREVIOUS_BIN
-            ;;
-    esac
+fi
+# Parts that compare with the previous version.
+case "$name $* " in
+    *" --quick "* | *" --previous"* | *" --before"*) previous= ;;
+    "upgrade "* | "replicas "*cpu*) previous=v0.1.0 ;;
+    "replicas "*" --only"*) previous= ;;
+    "replicas "*) previous=v0.1.0 ;;
+    *) previous= ;;
+esac
+if [ -n "$previous" ]; then
+    GATEHOUSE_PREVIOUS_BIN="${GATEHOUSE_PREVIOUS_BIN:-$(scripts/previous.sh "$previous")}"
+    export GATEHOUSE_PREVIOUS_BIN
 fi
 own=()
 [ ! -e "suites/$name/requirements.txt" ] || own=("$name")

@@ -1,6 +1,7 @@
 """Four replicas with 64 workers each on one PostgreSQL and one Redis, under kills, pauses, restarts, flushes and freezes:
 no budget is overspent, no call is refused while there is room, limits hold, and a revoked key is refused everywhere."""
 
+import os
 import random
 import sys
 
@@ -24,9 +25,10 @@ def main():
     suite.add_argument("--pause", type=float, help="mean pause of a worker between calls in seconds (default 0.5, quick 1)")
     suite.add_argument("--rounds", type=int, help="interleaved rounds of the part cpu (default 20, quick 3)")
     suite.add_argument("--calls", type=int, help="calls of each round (default 1,000, quick 100)")
-    suite.add_argument("--before", metavar="BINARY", help="an older gateway without leases, with which the part cpu compares")
+    suite.add_argument("--before", metavar="BINARY", help="an older gateway without leases, with which the part cpu compares (scripts/previous.sh)")
     suite.add_argument("--seed", type=int, default=random.randrange(2**32))
     options = suite.parse()
+    options.before = options.before or (None if options.quick else os.environ.get("GATEHOUSE_PREVIOUS_BIN"))
     options.pause = options.pause or (1.0 if options.quick else 0.5)
     options.rounds = options.rounds or (3 if options.quick else 20)
     options.calls = options.calls or (100 if options.quick else 1000)
