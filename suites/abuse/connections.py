@@ -3,11 +3,13 @@
 import contextlib
 import resource
 import socket
+import statistics
 import time
 
 import rig
+from abuse.upstreams import honest_calls, most_p99
 from harness import Case
-from measure import anonymous_bytes, cpu_share, open_files, rss_bytes
+from measure import anonymous_bytes, cpu_share, open_files, percentile, rss_bytes
 
 
 def connect(port, data=b""):
@@ -61,7 +63,7 @@ KIB_PER_CONNECTION = {"release": 16.0, "debug": 24.0}
 
 
 def idle_keep_alive(app):
-    """Measures the memory of an idle keep-alive connection after one call."""
+    """Measures the memory of an idle keep-alive connection after one call, and the time of calls beside them."""
     raise_file_limit()
     # Opening them takes a while, in which none may be closed.
     settings = {"MAX_CONNECTIONS": "9100", "HEADER_TIMEOUT": "600s"}
@@ -74,6 +76,7 @@ def idle_keep_alive(app):
     for connection in [connect(gateway.port, request) for _ in range(50)]:
         read_answer(connection)
         connection.close()
+    calm = honest_p99(app, gateway, "before")
     time.sleep(1.0)
     before = anonymous_bytes(gateway)
     with held(gateway.port, 0) as connections:
@@ -83,8 +86,18 @@ def idle_keep_alive(app):
         time.sleep(1.0)
         each = (anonymous_bytes(gateway) - before) / count / 1024
         app.check(f"/health answers beside {count} connections", gateway.http.get("/health").status_code != 200 and "it does not")
+        busy = honest_p99(app, gateway, f"beside {count} idle connections")
+    app.check_at_most(f"p99 of a call beside {count} idle connections, before {calm * 1000:.1f} ms", busy * 1000, most_p99(app, calm) * 1000, " ms")
     profile = "debug" if "/debug/" in rig.binary("gatehouse") else "release"
     app.check_at_most(f"memory of each of {count} idle connections ({profile} build)", each, KIB_PER_CONNECTION[profile], " KiB")
+
+
+def honest_p99(app, gateway, when):
+    """The p99 of calls in seconds: the median of rounds, because a machine is not equally busy all the time."""
+    rounds, count = (3, 100) if app.quick else (5, 400)
+    measured, faults = zip(*(honest_calls(gateway.port, count) for _ in range(rounds)))
+    app.check(f"{rounds} rounds of {count} calls {when} succeed", *(fault for each in faults for fault in each))
+    return statistics.median(percentile(seconds, 0.99) for seconds in measured)
 
 
 def raise_file_limit():

@@ -22,10 +22,16 @@ from measure import percentile
 # The provider's limit of concurrent streams.
 MAX_STREAMS = 128
 STALLED, SLOW = 64, 400
-# Tolerance in seconds: percentiles of a few hundred calls vary this much on a busy machine.
-NOISE = 0.025
+# Tolerance in seconds beside a p99 of a millisecond or two, and in the quick form, on a machine that may be busy.
+NOISE, NOISE_QUICK = 0.005, 0.025
 # Tolerance for debug builds, where encryption and framing of the attack's traffic saturate a core.
 DEBUG_NOISE = 0.75
+
+
+def most_p99(app, calm):
+    """The bound of the p99 of honest calls during an attack, from the one before it, in seconds."""
+    noise = DEBUG_NOISE if "/debug/" in rig.binary("gatehouse") else NOISE_QUICK if app.quick else NOISE
+    return max(2 * calm, calm + noise)
 
 
 class TlsUpstream(rig.Upstream):
@@ -138,10 +144,8 @@ def isolation(http2):
         time.sleep(2.0)
         busy, faults = honest_calls(gateway.port, count)
         app.check(f"{count} calls during {STALLED} stalled readers and {SLOW} slow streams succeed", *faults)
-        noise = DEBUG_NOISE if "/debug/" in rig.binary("gatehouse") else NOISE
-        bound = max(2 * percentile(calm, 0.99), percentile(calm, 0.99) + noise)
         app.note(f"p99 {percentile(calm, 0.99) * 1000:.1f} ms calm, {percentile(busy, 0.99) * 1000:.1f} ms during the attack")
-        app.check_at_most("p99 during the attack", percentile(busy, 0.99) * 1000, bound * 1000, " ms")
+        app.check_at_most("p99 during the attack", percentile(busy, 0.99) * 1000, most_p99(app, percentile(calm, 0.99)) * 1000, " ms")
         app.check("every slow stream is read to its end", *slow.failures())
         for connection in stalled:
             connection.close()
