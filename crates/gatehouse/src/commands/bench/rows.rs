@@ -334,15 +334,20 @@ async fn timed(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<LoadRepo
     honest(run_load(LoadConfig { stop: Stop::After(plan.measure), ..load(actor, shape) }).await?)
 }
 
-/// Memory while streams are open, read halfway through the run.
+/// Memory of a gateway that was just started while streams are open, read halfway through the run.
 async fn with_streams(plan: &Plan, cast: &TestProcesses) -> io::Result<f64> {
-    let running = run_load(LoadConfig { stop: Stop::After(plan.measure), ..load(&cast.gateway, &SHAPES[3]) });
+    let directory = scratch("streams")?;
+    let gateway = Actor::gateway(&cast.mock, &directory)?;
+    gateway.listening().await?;
+    let running = run_load(LoadConfig { stop: Stop::After(plan.measure), ..load(&gateway, &SHAPES[3]) });
     let looking = async {
         tokio::time::sleep(plan.measure / 2).await;
-        cast.gateway.cost()
+        gateway.cost()
     };
     let (report, cost) = tokio::join!(running, looking);
     honest(report?)?;
+    drop(gateway);
+    std::fs::remove_dir_all(directory)?;
     Ok(cost?.rss as f64 / MEBIBYTE)
 }
 
