@@ -18,9 +18,8 @@ pub const PLAIN_PAGE: &str = r#"<!doctype html>
 <head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>Gatehouse</title></head>
 <body>
 <h1>Gatehouse is running</h1>
-<p>The dashboard is not part of this build. To add it, install Node.js 20.19 or later with npm, run
-<code>make run</code> (or <code>make dashboard</code> and <code>cargo build --release</code>) in the source tree, and start
-the gateway again.</p>
+<p>The dashboard is not part of this build. To add it, install Node.js 20.19 or later with npm, stop
+the gateway, and run <code>make run</code> in the source tree.</p>
 <p>The admin API is at <code>/admin/api/v1</code>; its description is at <code>/admin/api/v1/openapi.json</code> (send a key
 with the scope <code>admin:read</code>).</p>
 </body>

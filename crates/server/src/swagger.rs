@@ -25,8 +25,8 @@ fn answer(site: Site, name: &str, request: &HeaderMap) -> Result<Response, Probl
         Found::File(file) | Found::Index(file) => Ok(protected(send(&file, request))),
         Found::NotBuilt => Err(fault::feature_unavailable(
             "Swagger UI is built with the dashboard, which is not part of this build. Install Node.js 20.19 or later with npm, \
-             run `make dashboard` and `cargo build --release` in the source tree, and start the gateway again. The OpenAPI \
-             document is at /admin/api/v1/openapi.json.",
+             stop the gateway, and run `make run` in the source tree. The OpenAPI document is at \
+             /admin/api/v1/openapi.json.",
         )
         .into()),
         Found::Missing => {

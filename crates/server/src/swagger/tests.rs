@@ -81,6 +81,6 @@ async fn what_is_missing_is_named() {
         let unbuilt = get(Site { files: &[] }, name, &[]);
         assert_eq!(unbuilt.status(), 503, "{name}");
         let text = String::from_utf8(body(unbuilt).await).unwrap();
-        assert!(text.contains("feature_unavailable") && text.contains("make dashboard"), "{text}");
+        assert!(text.contains("feature_unavailable") && text.contains("make run"), "{text}");
     }
 }
