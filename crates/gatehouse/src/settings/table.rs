@@ -94,8 +94,8 @@ declare! {
 
     /// Redis, through which replicas share rate limits and cached answers.
     redis: RedisSettings {
-        /// URL of Redis, e.g. redis://:password@host:6379/0, or rediss:// for TLS. Without it, each process keeps its own
-        /// rate limits and cached answers.
+        /// URL of Redis, e.g. redis://:password@host:6379/0, or rediss:// for TLS. Without it, each process enforces rate
+        /// limits divided by the number of live replicas, and keeps its own cached answers.
         url: Option<Secret> = "redis.url", "REDIS_URL", "", redis_url;
         /// Maximum time that a call waits for Redis.
         timeout: Duration = "redis.timeout", "REDIS_TIMEOUT", "100ms", positive;
