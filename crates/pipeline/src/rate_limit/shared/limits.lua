@@ -247,13 +247,14 @@ function operations.S(key)
   end
 end
 
--- Tokens that were counted elsewhere: the limit per minute and their number. They empty the bucket, and leave no debt: a
--- replica that counts by itself starts with a full bucket of its own.
+-- Tokens that were counted elsewhere: the limit per minute, their number, and whether they may leave debt. They may not after
+-- a long outage, in which each replica has a bucket of its own: then they only empty the one here.
 function operations.B(key)
-  local minute, tokens = number(), number()
+  local minute, tokens, may_leave_debt = number(), number(), number()
   local full = math.max(now, tonumber(redis.call('HGET', key, 't')) or 0)
-  local empty = math.max(full, now + MINUTE)
-  redis.call('HSET', key, 't', whole(math.min(full + tokens * MINUTE / minute, empty)))
+  local after = full + tokens * MINUTE / minute
+  if may_leave_debt == 0 then after = math.min(after, math.max(full, now + MINUTE)) end
+  redis.call('HSET', key, 't', whole(after))
 end
 
 for n = 2, #KEYS do

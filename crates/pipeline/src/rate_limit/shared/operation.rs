@@ -44,7 +44,10 @@ pub enum Action {
         window: &'static str,
         amounts: Vec<(u64, u64)>,
     },
-    ReportTokens(UnreportedTokens),
+    ReportTokens {
+        tokens: UnreportedTokens,
+        may_leave_debt: bool,
+    },
 }
 
 pub struct RequestDemand {
@@ -148,8 +151,9 @@ impl Operation {
                     arguments.extend([Argument::from(whole(*age)), whole(*amount).into()]);
                 }
             }
-            Action::ReportTokens(UnreportedTokens { limit, tokens }) => {
-                push("B", &[whole(*limit).min(LARGEST), whole(*tokens).min(LARGEST)]);
+            Action::ReportTokens { tokens: UnreportedTokens { limit, tokens }, may_leave_debt } => {
+                let debt = i64::from(*may_leave_debt);
+                push("B", &[whole(*limit).min(LARGEST), whole(*tokens).min(LARGEST), debt]);
             }
         }
     }

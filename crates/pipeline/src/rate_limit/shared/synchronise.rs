@@ -8,8 +8,8 @@ use domain::clock::Clock;
 use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use redis_client::Unavailable;
 
-use super::SharedLimits;
 use super::operation::{Action, Operation};
+use super::{LAST_KNOWN_USAGE_TTL, SharedLimits};
 use crate::rate_limit::Limiter;
 use crate::rate_limit::counts::UnreportedCounts;
 
@@ -22,6 +22,16 @@ const SETTLED: Duration = Duration::from_secs(2);
 const MOST_AMOUNTS: usize = 1_000;
 /// Places are confirmed this often; the script forgets those of a silent replica after 10 seconds.
 const CONFIRMATION: Duration = Duration::from_secs(2);
+
+/// A time in which this process counted by itself.
+#[derive(Clone, Copy)]
+struct Outage {
+    since: Duration,
+    until: Duration,
+    is_short: bool,
+    /// Whether Redis has nothing of what was counted before.
+    counts_lost: bool,
+}
 
 impl SharedLimits {
     /// Exchanges batches until the process ends.
@@ -61,7 +71,7 @@ impl SharedLimits {
     ) -> Result<(), Unavailable> {
         let known = self.sharing.read().epoch;
         let (epoch, _) = self.call(known, &[]).await?;
-        let (since, until, is_new) = {
+        let outage = {
             let mut sharing = self.sharing.write();
             if sharing.epoch != epoch.id {
                 sharing.epoch = epoch.id;
@@ -69,16 +79,19 @@ impl SharedLimits {
                 sharing.is_new_epoch = true;
             }
             sharing.segment += 1;
-            (sharing.unreported_since, clock.tick(), sharing.is_new_epoch)
+            let until = clock.tick();
+            // Meanwhile the last known usage has bounded the replicas together.
+            let is_short = sharing.local_since.is_some_and(|begun| until < begun + LAST_KNOWN_USAGE_TTL);
+            Outage { since: sharing.unreported_since, until, is_short, counts_lost: sharing.is_new_epoch }
         };
-        for batch in batches(self.unreported(limiter, since, until, is_new)) {
+        for batch in batches(self.unreported(limiter, &outage)) {
             let (other, _) = self.call(epoch.id, &batch).await?;
             if other.id != epoch.id {
                 return Ok(());
             }
         }
         let mut sharing = self.sharing.write();
-        sharing.unreported_since = until;
+        sharing.unreported_since = outage.until;
         sharing.is_new_epoch = false;
         if epoch.age >= SETTLED {
             sharing.is_shared = true;
@@ -86,24 +99,26 @@ impl SharedLimits {
             sharing.segment += 1;
             drop(sharing);
             // Before the first decision: what was counted during the report.
-            self.queue.push_front(self.unreported(limiter, until, clock.tick(), false));
+            let rest = Outage { since: outage.until, until: clock.tick(), counts_lost: false, ..outage };
+            self.queue.push_front(self.unreported(limiter, &rest));
             tracing::info!("rate limits are shared through Redis");
         }
         Ok(())
     }
 
-    /// The operations that report what was counted since a time.
-    fn unreported(&self, limiter: &Limiter, since: Duration, now: Duration, is_new: bool) -> Vec<Operation> {
+    /// The operations that report what was counted in an outage.
+    fn unreported(&self, limiter: &Limiter, outage: &Outage) -> Vec<Operation> {
+        let &Outage { since, until, is_short, counts_lost } = outage;
         let segment = self.sharing.read().segment;
         let mut operations = Vec::new();
         limiter.each(|key, counts| {
             counts.begin_segment(segment);
             let has_places = counts.shared.as_ref().is_some_and(|state| state.has_places);
-            let void_leases = counts.shared.as_mut().filter(|state| !is_new && state.segment != segment);
+            let void_leases = counts.shared.as_mut().filter(|state| !counts_lost && state.segment != segment);
             let returns = void_leases.map(|state| state.return_leases()).unwrap_or_default();
             operations.extend(returns.into_iter().map(|action| Operation::of_any(key, action)));
-            let counted = counts.counted_since(since, is_new, now);
-            operations.extend(report(key, counted, has_places));
+            let counted = counts.counted_since(since, counts_lost, until);
+            operations.extend(report(key, counted, has_places, is_short && !counts_lost));
         });
         operations
     }
@@ -166,7 +181,12 @@ fn batches(operations: Vec<Operation>) -> Vec<Vec<Operation>> {
     batches
 }
 
-fn report(key: &Arc<str>, counted: UnreportedCounts, has_places: bool) -> Vec<Operation> {
+fn report(
+    key: &Arc<str>,
+    counted: UnreportedCounts,
+    has_places: bool,
+    may_leave_debt: bool,
+) -> Vec<Operation> {
     let UnreportedCounts {
         requests_per_minute,
         requests_per_day,
@@ -180,7 +200,8 @@ fn report(key: &Arc<str>, counted: UnreportedCounts, has_places: bool) -> Vec<Op
         .map(|(window, amounts)| Operation::of_any(key, Action::ReportWindow { window, amounts }))
         .collect();
     if tokens_per_minute.limit > 0 && tokens_per_minute.tokens > 0 {
-        operations.push(Operation::of_any(key, Action::ReportTokens(tokens_per_minute)));
+        let action = Action::ReportTokens { tokens: tokens_per_minute, may_leave_debt };
+        operations.push(Operation::of_any(key, action));
     }
     if has_places && under_way > 0 {
         operations.push(Operation::of_any(key, Action::SetPlaces(under_way)));
