@@ -39,8 +39,8 @@ fi
 # Parts that compare with the previous version.
 case "$name $* " in
     *" --quick "* | *" --previous"* | *" --before"*) previous= ;;
-    "upgrade "* | "replicas "*cpu*) previous=v0.1.0 ;;
-    "replicas "*" --only"*) previous= ;;
+    "upgrade "* | "replicas "*" cpu "*) previous=v0.1.0 ;;
+    "replicas"*" --only "*) previous= ;;
     "replicas "*) previous=v0.1.0 ;;
     *) previous= ;;
 esac
