@@ -197,10 +197,12 @@ fn pace(model: &str) -> (usize, Duration) {
     (events, Duration::from_millis(number('g')))
 }
 
+/// A model that no measurement uses: the gateway finds this list at its provider of each format, and would send calls of a
+/// listed model to either of them.
 fn models() -> String {
     json(
         "200 OK",
-        r#"{"object":"list","data":[{"id":"bench-e100-g0","object":"model","created":1700000000,"owned_by":"bench"}]}"#,
+        r#"{"object":"list","data":[{"id":"bench-listed","object":"model","created":1700000000,"owned_by":"bench"}]}"#,
     )
 }
 
