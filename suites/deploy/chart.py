@@ -125,7 +125,7 @@ def values_without_comment(text, schema):
             above, own = lines[key.start_mark.line:][:2]
             if not above.startswith(" " * key.start_mark.column + "#") and " #" not in own:
                 yield path + key.value
-            # What the schema leaves open, such as annotations, is explained as a whole.
+            # A value without a schema of its own, such as annotations, has one comment for all its keys.
             inner = schema["properties"][key.value]
             if "properties" in inner:
                 yield from search(value, inner, f"{path}{key.value}.")

@@ -1,4 +1,4 @@
-//! What this process has admitted by itself during one outage of Redis, by limit.
+//! The requests and tokens that this process has admitted by itself during one outage of Redis, by limit.
 
 use std::time::Duration;
 

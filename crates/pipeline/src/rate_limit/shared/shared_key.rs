@@ -42,7 +42,7 @@ pub struct SharedKey {
     refused_requests: Option<Refusal>,
     refused_tokens: Option<Refusal>,
     last_known: [Option<KnownUsage>; LimitKind::ALL.len()],
-    /// What this process has admitted by itself after that.
+    /// The admissions of this process after the last known usage, while Redis does not decide.
     pub local_admissions: LocalAdmissions,
 }
 
