@@ -70,6 +70,7 @@ pub async fn serve(
     mut stop: watch::Receiver<bool>,
     workers: &Workers,
 ) -> usize {
+    http_service.app().serve_on(workers.runtimes());
     let (close, closing) = watch::channel(false);
     let acceptor = Acceptor {
         slots: Arc::new(Semaphore::new(config.max_connections)),

@@ -37,8 +37,8 @@ mod workers;
 mod write_timeout;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::capability::Capability;
@@ -48,6 +48,7 @@ use ipnet::IpNet;
 use pipeline::gateway::Gateway;
 use pipeline::refresh::Refresher;
 use pipeline::services::live_value::LiveValue;
+use tokio::runtime::Handle;
 
 pub use accept::{ListenConfig, serve};
 pub use admin::config::{FileResources, schema as config_schema};
@@ -75,6 +76,8 @@ pub struct App {
     logins: logins::Logins,
     oidc_documents: oidc_documents::OidcDocuments,
     draining: AtomicBool,
+    /// The runtimes of the listener, once it serves.
+    runtimes: OnceLock<Vec<Handle>>,
     /// The result of the last disk probe of `/ready`, and its time.
     disk_space: tokio::sync::Mutex<Option<(Duration, dependencies::DiskSpace)>>,
     started: Started,
@@ -180,6 +183,7 @@ impl App {
             logins: Default::default(),
             oidc_documents: Default::default(),
             draining: AtomicBool::new(false),
+            runtimes: OnceLock::new(),
             disk_space: Default::default(),
             started,
         })
@@ -201,6 +205,17 @@ impl App {
     /// Whether users can log in: the edition has the capability, and a way is configured.
     fn has_identity(&self) -> bool {
         self.gateway.capabilities.has(Capability::Identity) && self.config.identity.is_configured()
+    }
+
+    /// Remembers the runtimes that the listener uses, for their metrics.
+    fn serve_on(&self, runtimes: Vec<Handle>) {
+        let _ = self.runtimes.set(runtimes);
+    }
+
+    /// The number of tasks that have not ended, on all runtimes of the listener.
+    fn unfinished_tasks(&self) -> usize {
+        let runtimes = self.runtimes.get().map_or(&[][..], Vec::as_slice);
+        runtimes.iter().map(|runtime| runtime.metrics().num_alive_tasks()).sum()
     }
 
     pub fn is_draining(&self) -> bool {

@@ -32,7 +32,11 @@ pub async fn metrics(State(app): State<Arc<App>>, _: Authorized<Read<Metrics>>) 
     let storage_up = matches!(ping, Ok(Ok(())));
     let page = metrics_page::page(
         &app.gateway,
-        &metrics_page::ServerMetrics { version: app.config.version, storage_up },
+        &metrics_page::ServerMetrics {
+            version: app.config.version,
+            storage_up,
+            tasks: app.unfinished_tasks(),
+        },
     );
     ([(CONTENT_TYPE, "application/openmetrics-text; version=1.0.0; charset=utf-8")], page).into_response()
 }

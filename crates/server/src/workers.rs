@@ -37,6 +37,11 @@ impl Workers {
         Self(Vec::new())
     }
 
+    /// The runtimes of the workers, and the one that accepts connections, on which this must be called.
+    pub(crate) fn runtimes(&self) -> Vec<Handle> {
+        self.0.iter().map(|worker| worker.runtime.clone()).chain([Handle::current()]).collect()
+    }
+
     /// Spawns the same task on every worker.
     pub fn each<F: Future<Output = ()> + Send + 'static>(&self, tracker: &TaskTracker, work: impl Fn() -> F) {
         for worker in &self.0 {

@@ -13,6 +13,8 @@ use crate::services::metrics::{UNLISTED, process};
 pub struct ServerMetrics {
     pub version: &'static str,
     pub storage_up: bool,
+    /// Tasks on the runtimes of the server that have not ended.
+    pub tasks: usize,
 }
 
 pub fn page(gateway: &Gateway, surroundings: &ServerMetrics) -> String {
@@ -21,6 +23,11 @@ pub fn page(gateway: &Gateway, surroundings: &ServerMetrics) -> String {
         "gatehouse_storage_up",
         "1 when the database answers, 0 when it does not",
         f64::from(u8::from(surroundings.storage_up)),
+    ));
+    readings.push(Reading::gauge(
+        "gatehouse_tasks",
+        "Asynchronous tasks that have not ended: connections, calls and background work",
+        surroundings.tasks as f64,
     ));
     readings.extend(redis(gateway));
     readings.extend(journal(gateway));

@@ -50,7 +50,7 @@ use tokio_util::task::TaskTracker;
 
 pub use answer::{Answer, check_envelope, check_snapshot, pretty};
 pub use call::Call;
-pub use clock::ShiftedClock;
+pub use clock::{ShiftedClock, eventually};
 pub use dialect::{CLIENTS, Client, UPSTREAMS, input, message};
 pub use embedder::WordEncoder;
 pub use issuer::TestIssuer;

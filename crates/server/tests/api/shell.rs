@@ -3,7 +3,7 @@
 use http::Method;
 use serde_json::json;
 
-use crate::app::{self, Line, TestSettings};
+use crate::app::{self, Line, TestSettings, eventually};
 
 #[tokio::test]
 async fn unknown_routes_answer_404() {
@@ -266,6 +266,33 @@ async fn metrics_list_every_counter() {
             assert!(text.contains(line), "{line} in {text}");
         }
         assert!(!text.contains(app::MASTER) && !text.contains(app::UPSTREAM_KEY));
+    })
+    .await;
+}
+
+/// A task that does not end is a leak that no count of calls shows.
+#[tokio::test]
+async fn tasks_are_counted_until_they_end() {
+    // More than the background tasks of a gateway, whose number changes while it starts.
+    const CONNECTIONS: usize = 50;
+    app::each(async |app| {
+        let listening = app.listen().await;
+        let tasks = async || {
+            let page = app.get("/metrics").send().await.expect_status(200).text();
+            let line =
+                page.lines().find_map(|line| line.strip_prefix("gatehouse_tasks ")).expect("the gauge");
+            line.parse::<usize>().unwrap()
+        };
+        let mut lines = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let mut line = Line::open(listening.address).await;
+            line.send("GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await;
+            line.read_until("\r\n\r\n").await;
+            lines.push(line);
+        }
+        assert!(tasks().await >= CONNECTIONS, "each open connection is a task");
+        drop(lines);
+        eventually(&app.clock, async || tasks().await < CONNECTIONS).await;
     })
     .await;
 }

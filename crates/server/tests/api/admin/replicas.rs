@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use store::Backend;
 use tokio::task::JoinHandle;
 
-use crate::app::{self, TestApp, TestSettings};
+use crate::app::{self, TestApp, TestSettings, eventually};
 
 const REPLICAS: &str = "/admin/api/v1/runtime/replicas";
 /// The interval of the executable.
@@ -93,20 +93,11 @@ async fn a_heartbeat_registers_a_process_by_itself() {
             beating.await.unwrap();
             return;
         }
-        eventually(&app, async || replicas(&app).await["replicas"][0]["last_heartbeat_at"].is_string()).await;
+        eventually(&app.clock, async || replicas(&app).await["replicas"][0]["last_heartbeat_at"].is_string())
+            .await;
         beating.abort();
     })
     .await;
-}
-
-/// Waits until a condition holds, and returns the time that it took.
-pub async fn eventually(app: &TestApp, condition: impl AsyncFn() -> bool) -> Duration {
-    let started = app.clock.tick();
-    while !condition().await {
-        assert!(app.clock.tick() < started + Duration::from_secs(20), "it never came");
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    app.clock.tick() - started
 }
 
 /// A gateway that follows the changes of others like the executable.
@@ -132,7 +123,7 @@ impl Following {
     }
 
     async fn until(&self, state: ListenerState) {
-        eventually(&self.app, async || self.app.gateway.change_signals.listener() == state).await;
+        eventually(&self.app.clock, async || self.app.gateway.change_signals.listener() == state).await;
     }
 
     async fn status(&self, key: &str) -> u16 {
@@ -155,20 +146,20 @@ async fn check_revocations(app: &TestApp, other: &Following, number: usize) {
     let email = format!("user{number}@example.com");
     let (_, token) = app.user(&email, &["operator"]).await;
     for caller in [&key, &of_tenant, &token] {
-        eventually(app, async || other.status(caller).await != 401).await;
+        eventually(&app.clock, async || other.status(caller).await != 401).await;
     }
     assert_eq!((other.status(&key).await, other.status(&of_tenant).await), (200, 200));
 
     app.post(format!("/admin/api/v1/auth-keys/{id}/deactivate"), json!({})).send().await.expect_status(200);
-    let took = eventually(app, async || other.status(&key).await == 401).await;
+    let took = eventually(&app.clock, async || other.status(&key).await == 401).await;
     assert!(took < IN_FORCE, "a revoked key: {took:?}");
 
     app.post(format!("{tenant}/suspend"), json!({})).send().await.expect_status(200);
-    let took = eventually(app, async || other.status(&of_tenant).await == 403).await;
+    let took = eventually(&app.clock, async || other.status(&of_tenant).await == 403).await;
     assert!(took < IN_FORCE, "a suspended tenant: {took:?}");
 
     app.post("/admin/api/v1/auth/logout", json!({})).key(&token).send().await;
-    let took = eventually(app, async || other.status(&token).await == 401).await;
+    let took = eventually(&app.clock, async || other.status(&token).await == 401).await;
     assert!(took < IN_FORCE, "a session that ended: {took:?}");
 }
 
@@ -228,13 +219,13 @@ async fn a_stored_response_is_the_same_on_every_replica() {
         let body = json!({"model": "text", "input": "Hello"});
         let made = app.post("/v1/responses", body).send().await.expect_status(200).json();
         let path = format!("/v1/responses/{}", made["id"].as_str().unwrap());
-        let took = eventually(&app, async || other.get(&*path).send().await.status == 200).await;
+        let took = eventually(&app.clock, async || other.get(&*path).send().await.status == 200).await;
         assert!(took < IN_FORCE, "{took:?}");
         assert_eq!(other.get(&*path).send().await.json()["output"], made["output"]);
         let next = json!({"model": "text", "input": "And now?", "previous_response_id": made["id"]});
         other.post("/v1/responses", next).send().await.expect_status(200);
         other.call(http::Method::DELETE, &*path).send().await.expect_status(200);
-        eventually(&app, async || app.get(&*path).send().await.status == 404).await;
+        eventually(&app.clock, async || app.get(&*path).send().await.status == 404).await;
     })
     .await;
 }

@@ -39,3 +39,13 @@ impl Clock for ShiftedClock {
         self.real.tick() + Duration::from_micros(self.passed_micros.load(Ordering::SeqCst))
     }
 }
+
+/// Waits until a condition holds, and returns the time that it took.
+pub async fn eventually(clock: &ShiftedClock, condition: impl AsyncFn() -> bool) -> Duration {
+    let started = clock.tick();
+    while !condition().await {
+        assert!(clock.tick() < started + Duration::from_secs(20), "it never came");
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    clock.tick() - started
+}

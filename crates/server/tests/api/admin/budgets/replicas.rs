@@ -11,8 +11,7 @@ use serde_json::{Value, json};
 use testkit::FaultScript;
 
 use super::{budget, set};
-use crate::admin::replicas::eventually;
-use crate::app::{self, Answer, TestApp, TestSettings};
+use crate::app::{self, Answer, TestApp, TestSettings, eventually};
 
 const STATUS: &str = "/admin/api/v1/runtime/status";
 
@@ -167,7 +166,7 @@ async fn without_the_database_a_lease_serves_until_it_is_used_up() {
         };
         team(16).await.expect_status(200);
         // The lease is filled in the background, for four calls like this one, which reserves about $0.0005.
-        eventually(&app, async || leases(&app).await["free"].as_f64().unwrap() > 0.001).await;
+        eventually(&app.clock, async || leases(&app).await["free"].as_f64().unwrap() > 0.001).await;
         let budget_lease_wait = Duration::from_millis(200);
         app.gateway.policy.replace(Policy { budget_lease_wait, ..app.gateway.policy.clone() }).unwrap();
         app.refresher.store().close().await;
