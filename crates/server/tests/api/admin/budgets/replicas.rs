@@ -10,7 +10,7 @@ use pipeline::policy::Policy;
 use serde_json::{Value, json};
 use testkit::FaultScript;
 
-use super::{budget, set};
+use super::{BUDGETS, budget, set};
 use crate::app::{self, Answer, TestApp, TestSettings, eventually};
 
 const STATUS: &str = "/admin/api/v1/runtime/status";
@@ -115,6 +115,42 @@ async fn two_gateways_never_overspend_a_budget() {
         assert!(spent <= amount, "{spent} of {amount}");
         let shown = budget(&app, "/").await;
         assert!((shown["spent"].as_f64().unwrap() - spent).abs() < 1e-9, "{shown} {spent}");
+    })
+    .await;
+}
+
+/// Budgets that calls derive for child paths and for agent runs are shared like those that were set.
+#[tokio::test]
+async fn two_gateways_never_overspend_a_derived_budget() {
+    const AMOUNT: f64 = 0.01;
+    const CALLS: usize = 160;
+    const DERIVED: [(&str, Option<&str>); 4] =
+        [("/team/ann", None), ("/team/bob", None), ("/agents", Some("one")), ("/agents", Some("two"))];
+    each_pair(async |app, other| {
+        for (path, rule) in [
+            ("%2Fteam", json!({"amount": 1, "child_default": AMOUNT})),
+            ("%2Fagents", json!({"amount": AMOUNT, "per_run": true})),
+        ] {
+            app.put(format!("{BUDGETS}/{path}/daily"), rule).send().await.expect_status(200);
+        }
+        follow(&other).await;
+        let calls = (0..CALLS).map(|number| {
+            let (path, run) = DERIVED[number / 2 % DERIVED.len()];
+            let gateway = if number % 2 == 0 { &app } else { &other };
+            let call = gateway.post("/v1/chat/completions", bounded(64 + number as u64 % 7));
+            let call = call.header("x-gateway-user-path", path);
+            run.into_iter().fold(call, |call, run| call.header("x-run-id", run)).send()
+        });
+        let answers = join_all(calls).await;
+        let statuses: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
+        assert!(statuses.iter().all(|status| [200, 429].contains(status)), "{statuses:?}");
+        other.drain().await.unwrap();
+        let rows = app.receipts(CALLS).await;
+        for (path, run) in DERIVED {
+            let own = rows.iter().filter(|row| row["user_path"] == path && row["run_id"].as_str() == run);
+            let spent: f64 = own.filter_map(|row| row["total_cost"].as_f64()).sum();
+            assert!(spent > 0.0 && spent <= AMOUNT, "{spent} of {AMOUNT} for {path} {run:?}");
+        }
     })
     .await;
 }
