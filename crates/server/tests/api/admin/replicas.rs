@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use domain::clock::Clock as _;
 use pipeline::gateway::replication;
 use pipeline::services::change_signals::{ChangeTrigger, ListenerState};
 use serde_json::{Value, json};
