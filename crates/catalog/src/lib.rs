@@ -13,4 +13,4 @@ pub use family::family;
 pub use guess::likely_mode;
 pub use lookup::{facts, models};
 pub use price::{Billable, cost, cost_of, prompt_cache_savings};
-pub use tokens::{count_tokens, estimate_tokens_from_bytes, has_public_vocabulary, tokenizer_loaded};
+pub use tokens::{count_tokens, estimate_tokens_from_bytes, has_public_vocabulary, vocabulary_is_loaded};

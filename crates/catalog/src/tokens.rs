@@ -1,22 +1,19 @@
 //! Token counting: exact where a public vocabulary exists, estimated from bytes where speed matters more.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 mod merges;
 mod pieces;
 mod vocabulary;
 
-static LOADED: AtomicBool = AtomicBool::new(false);
+use std::sync::LazyLock;
+
+use vocabulary::Vocabulary;
 
 /// Counts the tokens of a text in the vocabulary of the model; models without a public one are counted with the newest
 /// available.
 ///
 /// The first call loads the vocabulary (megabytes), so it belongs off the hot path.
 pub fn count_tokens(model: &str, text: &str) -> u64 {
-    let vocabulary =
-        if uses_older_vocabulary(model) { &vocabulary::CL100K_BASE } else { &vocabulary::O200K_BASE };
-    LOADED.store(true, Ordering::Relaxed);
-    vocabulary.count(text) as u64
+    vocabulary_of(model).count(text) as u64
 }
 
 /// True if the vocabulary of the model is public, so that its tokens can be counted exactly.
@@ -26,14 +23,18 @@ pub fn has_public_vocabulary(provider_type: &str, model: &str) -> bool {
     matches!(provider_type, "openai" | "azure") && known.iter().any(|prefix| bare.starts_with(prefix))
 }
 
-/// True if a vocabulary has been loaded into memory.
-pub fn tokenizer_loaded() -> bool {
-    LOADED.load(Ordering::Relaxed)
+/// True if the vocabulary that counts the model's tokens has been loaded into memory.
+pub fn vocabulary_is_loaded(model: &str) -> bool {
+    LazyLock::get(vocabulary_of(model)).is_some()
 }
 
 /// Estimates four bytes per token, rounded up.
 pub fn estimate_tokens_from_bytes(bytes: u64) -> u64 {
     bytes.div_ceil(4)
+}
+
+fn vocabulary_of(model: &str) -> &'static LazyLock<Vocabulary> {
+    if uses_older_vocabulary(model) { &vocabulary::CL100K_BASE } else { &vocabulary::O200K_BASE }
 }
 
 fn uses_older_vocabulary(model: &str) -> bool {

@@ -419,7 +419,7 @@ impl Ticket {
         };
         // Tokenizing a long prompt would block the runtime. Outside a runtime (shutdown, tests) it runs in place.
         match tokio::runtime::Handle::try_current() {
-            Ok(runtime) if settlement.needs_counting() => {
+            Ok(runtime) if settlement.counts_for_long() => {
                 Some(self.gateway().tasks.spawn_blocking_on(move || settlement.settle(), &runtime))
             }
             _ => {
