@@ -1,10 +1,10 @@
 //! Token counting: exact where a public vocabulary exists, estimated from bytes where speed matters more.
 
+use std::sync::LazyLock;
+
 mod merges;
 mod pieces;
 mod vocabulary;
-
-use std::sync::LazyLock;
 
 use vocabulary::Vocabulary;
 

@@ -18,7 +18,7 @@ use crate::routing::routes::Deployment;
 use crate::services::audit;
 use crate::services::traces::CallTrace;
 
-/// Bytes of a prompt whose tokens are counted in some ten microseconds. Each blocking thread also keeps memory.
+/// Bytes of a prompt whose tokens are counted in place: each blocking thread keeps memory of its own.
 const SHORT_PROMPT: usize = 1024;
 
 /// A call that has ended, with everything that is needed to book it.
@@ -44,10 +44,10 @@ pub struct Settlement {
 }
 
 impl Settlement {
-    /// Whether tokens have to be counted, and that takes longer than handing the work to another thread.
+    /// Whether tokens have to be counted, and that could take long: in a long prompt, or before the vocabulary is loaded.
     pub fn counts_for_long(&self) -> bool {
         let counts = self.left && self.usage.as_ref().is_none_or(|usage| usage.untold.input);
-        counts && !(self.prompt.len() <= SHORT_PROMPT && catalog::vocabulary_is_loaded(&self.receipt.model))
+        counts && (self.prompt.len() > SHORT_PROMPT || !catalog::vocabulary_is_loaded(&self.receipt.model))
     }
 
     pub fn settle(mut self) {
