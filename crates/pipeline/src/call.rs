@@ -4,6 +4,7 @@ pub mod arrival;
 pub mod authenticate;
 pub mod cache_use;
 pub mod context;
+pub mod credential_digest;
 pub mod effective_policy;
 pub mod ownership;
 pub mod previous;

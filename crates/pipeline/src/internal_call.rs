@@ -102,6 +102,7 @@ pub(crate) fn arrival(
         surface,
         addressed: None,
         client_credential: None,
+        credential_digest: None,
         path: None,
         query: None,
         client_ip,

@@ -116,6 +116,7 @@ pub async fn authenticate(parts: &Parts, app: &App) -> Result<(Principal, Arc<Sn
         query: parts.uri.query(),
         at,
         request_id: None,
+        credential_digest: None,
     };
     let principal = match authenticate::authenticate(&snapshot, presented) {
         Err(fault) if authenticate::learn_token_key(&app.gateway, presented, &fault).await => {

@@ -9,6 +9,7 @@ use axum::body::Body;
 use bytes::Bytes;
 use http_body::{Frame, SizeHint};
 use pipeline::call::arrival::RequestId;
+use pipeline::call::credential_digest::CredentialDigest;
 use pipeline::delivery::reply::ReplyBody;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -28,11 +29,13 @@ pub struct RequestContext {
 pub struct ConnectionSlot {
     _permit: OwnedSemaphorePermit,
     _token: TaskTrackerToken,
+    /// The digest of the credential that the connection sent last.
+    pub credential_digest: Arc<CredentialDigest>,
 }
 
 impl ConnectionSlot {
     pub fn new(permit: OwnedSemaphorePermit, token: TaskTrackerToken) -> Arc<Self> {
-        Arc::new(Self { _permit: permit, _token: token })
+        Arc::new(Self { _permit: permit, _token: token, credential_digest: Arc::default() })
     }
 }
 

@@ -14,6 +14,7 @@ const USER_PATH: HeaderName = HeaderName::from_static("x-gateway-user-path");
 const USER_PATH_ALIAS: HeaderName = HeaderName::from_static("x-user-path");
 const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 
+use crate::call::credential_digest::CredentialDigest;
 use crate::routing::client_credential::ClientCredential;
 
 /// A request without its body.
@@ -37,6 +38,8 @@ pub struct Arrival {
     pub headers: HeaderMap,
     /// A provider credential of the client's own, which may be sent in place of the gateway's.
     pub client_credential: Option<Arc<ClientCredential>>,
+    /// The digest of the credential that the client's connection sent last.
+    pub credential_digest: Option<Arc<CredentialDigest>>,
 }
 
 /// The id of a request, accepted from the client or generated; always valid as a header value.

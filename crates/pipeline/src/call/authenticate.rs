@@ -14,6 +14,7 @@ use identity::token::{self, TokenRejection};
 use subtle::ConstantTimeEq as _;
 
 use crate::call::arrival::{self, Arrival};
+use crate::call::credential_digest::CredentialDigest;
 use crate::call::session_cookie;
 use crate::gateway::Gateway;
 use crate::snapshot::Snapshot;
@@ -27,6 +28,7 @@ pub struct Presented<'a> {
     pub query: Option<&'a str>,
     pub at: Timestamp,
     pub request_id: Option<&'a str>,
+    pub credential_digest: Option<&'a CredentialDigest>,
 }
 
 impl<'a> Presented<'a> {
@@ -37,6 +39,7 @@ impl<'a> Presented<'a> {
             query: arrival.query.as_deref(),
             at: arrival.at,
             request_id: Some(arrival.request_id.as_str()),
+            credential_digest: arrival.credential_digest.as_deref(),
         }
     }
 }
@@ -49,9 +52,13 @@ pub fn authenticate_call(snapshot: &Snapshot, arrival: &Arrival) -> Result<Princ
 /// Authenticates a request, on the admin API and on inference alike. Checks no scope. A session cookie counts only if there
 /// is no other credential.
 pub fn authenticate(snapshot: &Snapshot, presented: Presented<'_>) -> Result<Principal, Fault> {
-    let Presented { headers, query, at, request_id, .. } = presented;
+    let Presented { headers, query, at, request_id, credential_digest, .. } = presented;
+    let digest = |token: &str| match credential_digest {
+        Some(kept) => kept.of(token),
+        None => auth_key::digest(token),
+    };
     let identified = match credential(headers, query) {
-        Some(token) => identify(snapshot, token, at),
+        Some(token) => identify(snapshot, token, digest, at),
         None => match session_cookie::find(headers) {
             Some(value) if !headers.contains_key(http::header::AUTHORIZATION) => {
                 session_cookie::refuse_cross_site(presented.method, headers)?;
@@ -98,11 +105,16 @@ fn missing_credential(headers: &HeaderMap) -> Fault {
 
 /// Resolves a token. The reason of a rejection is for the operator only; the client gets the same error for all of
 /// them.
-pub fn identify(snapshot: &Snapshot, token: &str, now: Timestamp) -> Result<Principal, KeyRejection> {
+pub fn identify(
+    snapshot: &Snapshot,
+    token: &str,
+    digest: impl FnOnce(&str) -> [u8; 32],
+    now: Timestamp,
+) -> Result<Principal, KeyRejection> {
     if let Some(facts) = snapshot.identities.token_issuers.find_verified(token, now) {
         return admit_token(snapshot, facts);
     }
-    let digest = auth_key::digest(token);
+    let digest = digest(token);
     match identify_digest(snapshot, &digest, now) {
         Err(KeyRejection::Unknown) => {}
         identified => return identified,

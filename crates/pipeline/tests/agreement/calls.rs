@@ -43,6 +43,7 @@ impl Call {
             client_ip: None,
             headers: self.headers.clone(),
             client_credential: None,
+            credential_digest: None,
         }
     }
 }

@@ -49,6 +49,7 @@ pub fn arrival(
         client_ip: context.client_ip,
         headers: parts.headers,
         client_credential,
+        credential_digest: context.slot.as_ref().map(|slot| slot.credential_digest.clone()),
     }
 }
 
@@ -59,18 +60,19 @@ fn path(app: &App, uri: &http::Uri) -> String {
     path.strip_prefix(base).unwrap_or(path).chars().take(2000).collect()
 }
 
-pub async fn answer<B>(
+/// Not an async function, which would store its arguments beside the future that it waits for.
+pub fn answer<B>(
     app: &App,
     context: RequestContext,
     request: http::Request<B>,
     endpoint: Endpoint,
-) -> http::Response<Outgoing>
+) -> impl Future<Output = http::Response<Outgoing>>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
     let (parts, body) = request.into_parts();
-    run(app, arrival(app, context, parts, endpoint), body).await
+    run(app, arrival(app, context, parts, endpoint), body)
 }
 
 pub async fn run<B>(app: &App, arrival: Arrival, body: B) -> http::Response<Outgoing>

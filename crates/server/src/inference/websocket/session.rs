@@ -185,6 +185,7 @@ impl Session {
             client_ip: self.context.client_ip,
             headers: self.headers.clone(),
             client_credential: None,
+            credential_digest: None,
         }
     }
 }

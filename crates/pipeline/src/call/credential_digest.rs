@@ -1,0 +1,45 @@
+//! The digest of the credential that a connection sent last.
+
+use domain::resources::auth_key;
+use domain::secret::Secret;
+use parking_lot::Mutex;
+use subtle::ConstantTimeEq as _;
+
+/// Keeps the digest of one credential. Clients send the same credential with every request of a connection, and hashing it
+/// takes most of the time of authentication. Whether it is valid is decided for each request.
+#[derive(Default)]
+pub struct CredentialDigest(Mutex<Option<LastCredential>>);
+
+struct LastCredential {
+    credential: Secret,
+    digest: [u8; 32],
+}
+
+impl CredentialDigest {
+    /// The digest of this credential.
+    pub fn of(&self, credential: &str) -> [u8; 32] {
+        let mut last = self.0.lock();
+        // A proxy may send the credentials of several callers over one connection: the time tells none about the others.
+        let is_last =
+            |last: &&LastCredential| last.credential.reveal().as_bytes().ct_eq(credential.as_bytes()).into();
+        if let Some(last) = last.as_ref().filter(is_last) {
+            return last.digest;
+        }
+        let digest = auth_key::digest(credential);
+        *last = Some(LastCredential { credential: Secret::new(credential), digest });
+        digest
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_is_that_of_the_credential_whatever_was_sent_before() {
+        let kept = CredentialDigest::default();
+        for credential in ["one", "one", "two", "on", "one", "", "ones", "one"] {
+            assert_eq!(kept.of(credential), auth_key::digest(credential), "{credential}");
+        }
+    }
+}
