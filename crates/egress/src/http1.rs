@@ -23,7 +23,7 @@ use crate::error::{EgressError, EgressErrorKind};
 use crate::transport::Stream;
 use body_decoder::{BodyDecoder, Malformed};
 pub use head_scan::HeadScan;
-pub(crate) use request_writer::Http1Request;
+pub(crate) use request_writer::{Http1Request, write_header};
 use request_writer::{RequestWriter, WriteError};
 use response_head::HeadParser;
 pub(crate) use response_head::ResponseHead;

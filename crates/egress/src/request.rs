@@ -11,7 +11,7 @@ use http::{Method, Request};
 
 use crate::destination::Destination;
 use crate::error::EgressError;
-use crate::http1::Http1Request;
+use crate::http1::{self, Http1Request};
 use crate::origin::Origin;
 use crate::outgoing::{Held, OutboundBody, OutgoingBody};
 use crate::proxy::Route;
@@ -27,17 +27,24 @@ pub struct Outbound {
 
 /// Headers without hop-by-hop ones, ready to be sent; cheap to clone.
 #[derive(Clone, Default)]
-pub struct Headers(Arc<HeaderMap>);
+pub struct Headers(Arc<EncodedHeaders>);
+
+#[derive(Default)]
+struct EncodedHeaders {
+    map: HeaderMap,
+    /// The header lines as HTTP/1.1 writes them.
+    lines: Vec<u8>,
+}
 
 impl Headers {
     pub fn to_map(&self) -> HeaderMap {
-        HeaderMap::clone(&self.0)
+        self.0.map.clone()
     }
 
     /// A copy with one header added or replaced.
     #[must_use]
     pub fn with(&self, name: HeaderName, value: HeaderValue) -> Self {
-        let mut headers = HeaderMap::clone(&self.0);
+        let mut headers = self.to_map();
         headers.insert(name, value);
         Self::from(headers)
     }
@@ -48,7 +55,11 @@ impl From<HeaderMap> for Headers {
         for name in PER_HOP {
             headers.remove(name);
         }
-        Self(Arc::new(headers))
+        let mut lines = Vec::new();
+        headers
+            .iter()
+            .for_each(|(name, value)| http1::write_header(&mut lines, name.as_str(), value.as_bytes()));
+        Self(Arc::new(EncodedHeaders { map: headers, lines }))
     }
 }
 
@@ -97,7 +108,7 @@ impl Prepared {
             Route::Direct | Route::Tunnel(_) => Http1Request::new(self.method, &[origin_form], body),
         };
         request.add_header(HOST.as_str(), origin.host_header().as_bytes());
-        request.add_headers(&self.headers.0);
+        request.add_lines(&self.headers.0.lines);
         request
     }
 
@@ -105,7 +116,7 @@ impl Prepared {
         let mut request = Request::new(self.body.into_body());
         *request.method_mut() = self.method;
         *request.uri_mut() = origin.absolute(self.target)?;
-        *request.headers_mut() = HeaderMap::clone(&self.headers.0);
+        *request.headers_mut() = self.headers.to_map();
         Ok(request)
     }
 }

@@ -4,8 +4,8 @@ use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use bytes::{Buf as _, Bytes, BytesMut};
-use http::{HeaderMap, Method};
+use bytes::{Buf as _, Bytes};
+use http::Method;
 use http_body::Body as _;
 use tokio::io::AsyncWrite;
 
@@ -19,14 +19,22 @@ const MAX_SLICES: usize = 16;
 /// A request whose head is encoded except for the framing of its body.
 pub(crate) struct Http1Request {
     pub(crate) method: Method,
-    head: BytesMut,
+    head: Vec<u8>,
     body: OutgoingBody,
+}
+
+/// Appends a header line.
+pub(crate) fn write_header(head: &mut Vec<u8>, name: &str, value: &[u8]) {
+    head.reserve(name.len() + value.len() + 4);
+    for part in [name.as_bytes(), b": ", value, b"\r\n"] {
+        head.extend_from_slice(part);
+    }
 }
 
 impl Http1Request {
     /// `target` is the request target in origin form, or in absolute form for a proxy.
     pub(crate) fn new(method: Method, target: &[&str], body: OutgoingBody) -> Self {
-        let mut head = BytesMut::with_capacity(1024);
+        let mut head = Vec::with_capacity(1024);
         head.extend_from_slice(method.as_str().as_bytes());
         head.extend_from_slice(b" ");
         target.iter().for_each(|part| head.extend_from_slice(part.as_bytes()));
@@ -34,16 +42,13 @@ impl Http1Request {
         Self { method, head, body }
     }
 
-    pub(crate) fn add_headers(&mut self, headers: &HeaderMap) {
-        for (name, value) in headers {
-            self.add_header(name.as_str(), value.as_bytes());
-        }
+    /// Adds headers that are already encoded.
+    pub(crate) fn add_lines(&mut self, lines: &[u8]) {
+        self.head.extend_from_slice(lines);
     }
 
     pub(crate) fn add_header(&mut self, name: &str, value: &[u8]) {
-        for part in [name.as_bytes(), b": ", value, b"\r\n"] {
-            self.head.extend_from_slice(part);
-        }
+        write_header(&mut self.head, name, value);
     }
 
     /// Adds the headers that describe the body, and the end of the head.
@@ -107,7 +112,7 @@ impl RequestWriter {
         let framing = request.finish();
         let state = if framing == RequestFraming::Length(0) { WriteState::Flush } else { WriteState::Body };
         let Http1Request { head, body, .. } = request;
-        Self { head: head.freeze(), frame: None, body, framing, state }
+        Self { head: head.into(), frame: None, body, framing, state }
     }
 
     pub(crate) fn is_done(&self) -> bool {
