@@ -93,7 +93,9 @@ impl Sum {
     /// The rounded total: half away from zero, saturating.
     pub fn total(self) -> Nanos {
         let half = if self.0 < 0 { -500_000 } else { 500_000 };
-        let nanos = self.0.saturating_add(half) / 1_000_000;
+        let scaled = self.0.saturating_add(half);
+        // The costs of nearly all calls fit into the processor's own division.
+        let nanos = i64::try_from(scaled).map_or(scaled / 1_000_000, |scaled| i128::from(scaled / 1_000_000));
         Nanos(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX }))
     }
 }

@@ -60,7 +60,7 @@ impl Ticket {
         let trace_context = traces::context(exported, &*gateway.entropy, |name| arrival.header(name));
         let trace = traces::is_recorded(exported, trace_context.as_ref())
             .then(|| CallTrace::new(arrival.endpoint, arrival.surface));
-        let id = ids::unique(arrival.at, &*gateway.entropy).to_string();
+        let id = ids::text(ids::unique(arrival.at, &*gateway.entropy));
         let receipt = Receipt {
             id: id.clone(),
             request_id: arrival.request_id.as_str().to_owned(),
@@ -145,9 +145,9 @@ impl Ticket {
         let session_id = arrival.session_id().map(|text| clip(text, 200).to_owned());
         self.receipt.edit(|receipt| {
             receipt.auth_method = caller.auth_method().to_owned();
-            receipt.auth_key_id = caller.key().map(|key| key.id.to_string());
+            receipt.auth_key_id = caller.key().map(|key| (*key.id).to_owned());
             receipt.subject = caller.subject().map(str::to_owned);
-            receipt.tenant_id = caller.tenant().map(|tenant| tenant.to_string());
+            receipt.tenant_id = caller.tenant().map(|tenant| (**tenant).to_owned());
             receipt.session_id = session_id;
             if let Ok(Some(run_id)) = &run_id {
                 receipt.run_id = Some((*run_id).to_owned());

@@ -113,7 +113,7 @@ impl CallContext {
         if self.owner.key != principal.actor() {
             self.owner.key = principal.actor().to_owned();
         }
-        self.owner.tenant = principal.tenant().map(|tenant| tenant.to_string());
+        self.owner.tenant = principal.tenant().map(|tenant| (**tenant).to_owned());
         if let Some(view) = self.snapshot.tenant_view(principal.tenant().map(|tenant| &**tenant)) {
             self.snapshot = view.clone();
         }

@@ -110,7 +110,9 @@ impl InstanceConfig {
 
     /// Fills in the model and the API version in a path template.
     pub fn fill(&self, template: &str, model: &str) -> String {
-        let mut path = match template.split_once("{model}") {
+        // Most templates have no placeholder, and a search for a byte is much shorter than one for a text.
+        let placeholder = if template.contains('{') { template.split_once("{model}") } else { None };
+        let mut path = match placeholder {
             None => template.to_owned(),
             Some((before, after)) => format!("{before}{}{after}", encoded(model)),
         };
@@ -141,8 +143,8 @@ impl Deployment {
     /// An attempt at this target, for the receipt.
     pub fn attempt(&self, status: u16, error: Option<FaultCode>, duration: Duration) -> Attempt {
         Attempt {
-            provider_name: self.target.instance.to_string(),
-            model: self.target.model.to_string(),
+            provider_name: (*self.target.instance).to_owned(),
+            model: (*self.target.model).to_owned(),
             status,
             error,
             duration_us: duration.as_micros() as u64,
