@@ -107,7 +107,8 @@ impl Egress {
         if destination.origin.settled_on_http1() {
             return self.send_http1(prepared, &destination, repeatable).await;
         }
-        self.send_http2(prepared, &destination, repeatable).await
+        // Boxed: few providers use HTTP/2, and its future is larger.
+        Box::pin(self.send_http2(prepared, &destination, repeatable)).await
     }
 
     async fn send_http1(

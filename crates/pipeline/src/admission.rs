@@ -45,7 +45,17 @@ pub(crate) async fn admit_sized(
         let admitted = admit_waiting(gateway, draw, prepared, &mut ticket).await;
         return Ok((ticket, admitted));
     }
-    let (mut prepared, mut progress) = (prepared, BudgetProgress::new(gateway));
+    // Boxed, because most calls do not need this future and should not carry its size.
+    Box::pin(admit_large(gateway, draw, prepared, ticket)).await
+}
+
+async fn admit_large(
+    gateway: &Arc<Gateway>,
+    draw: u64,
+    mut prepared: Prepared,
+    mut ticket: Box<Ticket>,
+) -> Result<Admitted, Refused> {
+    let mut progress = BudgetProgress::new(gateway);
     loop {
         let shared = gateway.clone();
         let work = move || {

@@ -69,7 +69,8 @@ impl Answer {
 
 /// An attempt that is about to be sent.
 struct PendingAttempt {
-    prepared: PreparedRequest,
+    /// Boxed, because it is handed through several futures.
+    prepared: Box<PreparedRequest>,
     asked: ActiveAttempt,
 }
 
@@ -160,9 +161,10 @@ async fn try_targets(
         let prepared;
         (call, prepared) = prepare(call, &deployment, ticket).await?;
         let pending = match prepared {
-            Ok(prepared) => {
-                PendingAttempt { prepared, asked: ActiveAttempt::new(deployment, admission, ticket) }
-            }
+            Ok(prepared) => PendingAttempt {
+                prepared: Box::new(prepared),
+                asked: ActiveAttempt::new(deployment, admission, ticket),
+            },
             Err(fault) => {
                 failover.skip_unsupported(fault);
                 _retrying = None;

@@ -83,7 +83,9 @@ where
             let (early, holds_answer) = (EarlyReply::of(&ticket), prepared.call.holds_answer);
             let answering =
                 Box::pin(cache::follow(pending, gateway.clone(), arrival.clone(), prepared, ticket));
-            return commit::stream_or_hold(gateway, &arrival, early, answering, recorder, holds_answer).await;
+            let replying =
+                commit::stream_or_hold(gateway, &arrival, early, answering, recorder, holds_answer);
+            return Box::pin(replying).await;
         }
         Err(fault) => return Err(ticket.refuse(fault)),
     };
@@ -95,8 +97,11 @@ where
             // On the heap: from here on a pointer is moved, and a stream takes it along.
             let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
             match early {
+                // Boxed, because other calls should not carry its size.
                 Some(early) => {
-                    commit::stream_or_hold(gateway, &arrival, early, answering, recorder, holds_answer).await
+                    let replying =
+                        commit::stream_or_hold(gateway, &arrival, early, answering, recorder, holds_answer);
+                    Box::pin(replying).await
                 }
                 None => commit::whole(answering, recorder, AnswerForm::Document).await,
             }

@@ -4,6 +4,7 @@ mod conversation;
 mod output_bound;
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::OnceLock;
 
 use bytes::{Bytes, BytesMut};
@@ -11,6 +12,7 @@ use domain::call::{Format, Surface};
 use domain::canon::Prompt;
 use domain::fault::{self, Fault};
 use domain::scope::{Action, Scope};
+use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use http_body_util::BodyExt as _;
 use wire::codec::shape::ASSUMED_OUTPUT;
@@ -191,7 +193,12 @@ where
         return Err(fault::request_too_large(policy.body_limit));
     }
     let lease = gateway.body_work.lease(policy.body_memory_limit);
-    match tokio::time::timeout(policy.body_timeout, read(body, policy.body_limit, lease)).await {
+    let mut reading = pin!(read(body, policy.body_limit, lease));
+    // Most bodies have arrived with the head: they need no timer.
+    if let Some(bytes) = reading.as_mut().now_or_never() {
+        return bytes;
+    }
+    match tokio::time::timeout(policy.body_timeout, reading).await {
         Ok(bytes) => bytes,
         Err(_) => Err(fault::request_timeout()),
     }
@@ -292,25 +299,20 @@ fn interpret(mut request: Request, arrival: &Arrival) -> Result<Box<Call>, Fault
     let forwarded = switch(arrival.surface).and_then(header).into_iter().collect();
     refuse_second_model(&request)?;
     // Boxed, because it is moved through all stages of the pipeline.
-    Ok(Box::new(Call { forwarded, ..Call::new(arrival.surface, request, stream) }))
+    let mut call = Box::new(Call::new(arrival.surface, request, stream));
+    call.forwarded = forwarded;
+    Ok(call)
 }
 
 /// Refuses a second `model` key in another case: a server that ignores case would use a model that was not checked.
 fn refuse_second_model(request: &Request) -> Result<(), Fault> {
-    let name = |member: &wire::json::Member| {
-        let (key, quoted) = (member.key.clone(), member.key.start - 1..member.key.end + 1);
-        match request.object.escaped_keys {
-            true => wire::json::string_at(&request.body, &quoted).unwrap_or_default(),
-            false => String::from_utf8_lossy(&request.body[key]),
-        }
-    };
-    let is_second = |key: &Cow<'_, str>| key.eq_ignore_ascii_case("model") && key != "model";
-    let second = request.object.members.iter().map(name).find(is_second);
-    match second {
+    let is_second = |key: &[u8]| key.eq_ignore_ascii_case(b"model") && key != b"model";
+    match request.object.named(&request.body).find(|(key, _)| is_second(key)) {
         None => Ok(()),
-        Some(key) => Err(fault::invalid_json(format!(
-            "'{key}' could be taken for 'model': write it in small letters, once."
-        ))
-        .param(key.into_owned())),
+        Some((key, _)) => {
+            let key = String::from_utf8_lossy(&key);
+            let message = format!("'{key}' could be taken for 'model': write it in small letters, once.");
+            Err(fault::invalid_json(message).param(key))
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! One attempt at one target: sends the request and reads the response.
 
 use std::borrow::Cow;
+use std::pin::pin;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,6 +9,7 @@ use domain::clock::Timestamp;
 use domain::fault::{self, Blame, Fault};
 use domain::usage::Usage;
 use egress::EgressError;
+use futures_util::FutureExt as _;
 use http::{HeaderMap, HeaderValue, StatusCode};
 use tokio::time::{Instant, timeout_at};
 use wire::codec::{self, AnswerReader};
@@ -32,7 +34,7 @@ const ERROR_LIMIT: usize = 64 * 1024;
 /// timeouts of its own.
 pub async fn attempt(
     call: &Call,
-    prepared: PreparedRequest,
+    prepared: Box<PreparedRequest>,
     asked: &ActiveAttempt,
     ticket: &Ticket,
     deadline: Instant,
@@ -44,7 +46,7 @@ pub async fn attempt(
 
 async fn send_and_read(
     call: &Call,
-    mut prepared: PreparedRequest,
+    mut prepared: Box<PreparedRequest>,
     ActiveAttempt { deployment, progress, span_id, .. }: &ActiveAttempt,
     ticket: &Ticket,
     deadline: Instant,
@@ -96,8 +98,12 @@ async fn send_and_read(
         };
     }
     expect_json(deployment, &headers)?;
-    let collecting = body.collect(policy.answer_limit, |so_far| progress.came(so_far as u64));
-    let collected = timeout_at(limit, collecting).await;
+    let mut collecting = pin!(body.collect(policy.answer_limit, |so_far| progress.came(so_far as u64)));
+    // Many answers have arrived with their heads: they need no timer.
+    let collected = match collecting.as_mut().now_or_never() {
+        Some(collected) => Ok(collected),
+        None => timeout_at(limit, collecting).await,
+    };
     let bytes = match collected {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(error)) => Err(broken(deployment, &error)),

@@ -25,7 +25,7 @@ async fn send(request: ContinuationRequest<'_>) -> Option<Continuation> {
         overlap = Some(expected);
         prompt
     });
-    let prepared = with_own_ids(prepared.ok()?, ticket, resumable.resumed + 1);
+    let prepared = Box::new(with_own_ids(prepared.ok()?, ticket, resumable.resumed + 1));
     let admission = deployment.health.admit(ticket.context.now()).ok()?;
     let pending =
         PendingAttempt { prepared, asked: ActiveAttempt::new(deployment.clone(), admission, ticket) };

@@ -135,7 +135,7 @@ async fn compete(
     deployment: &Arc<Deployment>,
     reservation: &Reservation,
     ticket: &Ticket,
-) -> Option<(Runner, outbound::PreparedRequest)> {
+) -> Option<(Runner, Box<outbound::PreparedRequest>)> {
     let gateway = ticket.gateway();
     let prepared = outbound::prepare(call, deployment, &ticket.context).ok()?;
     let admission = deployment.health.admit(ticket.context.now()).ok()?;
@@ -146,7 +146,7 @@ async fn compete(
     ticket.journal_sent(deployment, reservation);
     let dropped = prepared.dropped();
     let asked = ActiveAttempt::new(deployment.clone(), admission, ticket);
-    Some((Runner { asked, started: ticket.context.now(), dropped }, prepared))
+    Some((Runner { asked, started: ticket.context.now(), dropped }, Box::new(prepared)))
 }
 
 /// The outcome of a race.

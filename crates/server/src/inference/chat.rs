@@ -38,14 +38,15 @@ pub async fn create(
     complete(&app, context, request).await.map(Body::new)
 }
 
-pub async fn complete<B>(
+/// Not an async function, which would store its arguments beside the future that it waits for.
+pub fn complete<B>(
     app: &App,
     context: RequestContext,
     request: http::Request<B>,
-) -> http::Response<Outgoing>
+) -> impl Future<Output = http::Response<Outgoing>>
 where
     B: http_body::Body<Data = Bytes> + Unpin,
     B::Error: std::fmt::Display,
 {
-    call::answer(app, context, request, ENDPOINT).await
+    call::answer(app, context, request, ENDPOINT)
 }
