@@ -19,7 +19,7 @@ pub use testkit::complete_receipt;
 
 /// The allocator of the gateway, so that measurements are of what it does.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: memory_map::Allocator = memory_map::Allocator;
 
 pub const KEY: [u8; 32] = [42; 32];
 
