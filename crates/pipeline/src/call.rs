@@ -9,5 +9,6 @@ pub mod effective_policy;
 pub mod ownership;
 pub mod previous;
 pub mod receive;
+pub mod request_headers;
 pub mod response_headers;
 pub mod session_cookie;

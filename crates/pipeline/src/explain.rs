@@ -20,7 +20,7 @@ use crate::admission::budget_admission::{self, Pair};
 use crate::admission::reserve;
 use crate::budgets::BudgetScope;
 use crate::cache::CachePreview;
-use crate::call::arrival::{self, Arrival};
+use crate::call::arrival::Arrival;
 use crate::call::authenticate;
 use crate::call::context::CallContext;
 use crate::call::effective_policy::EffectivePolicy;
@@ -142,7 +142,7 @@ impl Explainer<'_> {
         explanation: &mut Explanation,
     ) -> Result<(), Stop> {
         let Self { gateway, snapshot, arrival, .. } = *self;
-        let user_path = principal.user_path(arrival::user_path(&arrival.headers)?)?;
+        let user_path = principal.user_path(arrival.user_path()?)?;
         gateway.user_paths.preview(&principal, &user_path, gateway.clock.tick())?;
         principal.require(Scope::Inference)?;
         explanation.principal.user_path = user_path.as_str().to_owned();
@@ -262,7 +262,7 @@ impl Explainer<'_> {
         explanation: &mut Explanation,
     ) -> Result<(Box<Call>, Option<Fault>), Stop> {
         let gateway = self.gateway;
-        let run = arrival::run_id(&self.arrival.headers)?;
+        let run = self.arrival.run_id()?;
         let scope = BudgetScope::new(principal, user_path, self.arrival.at, run);
         let look = |plan: &Plan, explanation: &mut Explanation| {
             let history = Pair::of(gateway, principal, plan);

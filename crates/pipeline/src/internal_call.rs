@@ -106,7 +106,7 @@ pub(crate) fn arrival(
         path: None,
         query: None,
         client_ip,
-        headers,
+        headers: headers.into(),
     }
 }
 

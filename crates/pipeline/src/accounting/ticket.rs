@@ -138,8 +138,8 @@ impl Ticket {
     }
 
     fn record_caller(&mut self, caller: &Principal, arrival: &Arrival) -> Result<UserPath, Fault> {
-        let path = arrival::user_path(&arrival.headers).and_then(|asked| caller.user_path(asked));
-        let run_id = arrival::run_id(&arrival.headers);
+        let path = arrival.user_path().and_then(|asked| caller.user_path(asked));
+        let run_id = arrival.run_id();
         // Not shared before, so this changes the context in place.
         Arc::make_mut(&mut self.context).identify(caller, path.as_ref().ok());
         let session_id = arrival.session_id().map(|text| clip(text, 200).to_owned());

@@ -118,7 +118,7 @@ async fn ask(
     let RepeatedRequest { caller, endpoint, surface, addressed, forwarded, body, timeout } = request;
     let mut arrival = caller.arrival_at(endpoint, surface);
     arrival.addressed = addressed;
-    arrival.headers.extend(forwarded);
+    arrival.headers.edit(|headers| headers.extend(forwarded));
     let mut ticket = Ticket::open(gateway, &arrival);
     ticket.is_optional = true;
     let answering = internal_call::admit(ticket, caller.principal(), &arrival, body, timeout).await?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use domain::call::Surface;
 use domain::clock::Timestamp;
 use domain::fault::{self, Fault};
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderName, HeaderValue};
 
 const SESSION_ID: HeaderName = HeaderName::from_static("x-gateway-session-id");
 const USER_PATH: HeaderName = HeaderName::from_static("x-gateway-user-path");
@@ -15,6 +15,7 @@ const USER_PATH_ALIAS: HeaderName = HeaderName::from_static("x-user-path");
 const RUN_ID: HeaderName = HeaderName::from_static("x-run-id");
 
 use crate::call::credential_digest::CredentialDigest;
+use crate::call::request_headers::RequestHeaders;
 use crate::routing::client_credential::ClientCredential;
 
 /// A request without its body.
@@ -35,7 +36,7 @@ pub struct Arrival {
     pub query: Option<String>,
     pub client_ip: Option<IpAddr>,
     /// Without the client's own provider credential.
-    pub headers: HeaderMap,
+    pub headers: RequestHeaders,
     /// A provider credential of the client's own, which may be sent in place of the gateway's.
     pub client_credential: Option<Arc<ClientCredential>>,
     /// The digest of the credential that the client's connection sent last.
@@ -84,6 +85,20 @@ impl Arrival {
         self.header(SESSION_ID)
     }
 
+    /// The user path that the client names.
+    pub fn user_path(&self) -> Result<Option<&str>, Fault> {
+        user_path(|name| self.headers.get(name))
+    }
+
+    /// The id of the agent run that the call belongs to.
+    pub fn run_id(&self) -> Result<Option<&str>, Fault> {
+        let Some(value) = self.headers.get(RUN_ID) else { return Ok(None) };
+        let text = value.to_str().ok().map(str::trim).filter(|text| (1..=200).contains(&text.len()));
+        let refused =
+            || fault::invalid_parameter("X-Run-Id", "'X-Run-Id' is 1 to 200 printable ASCII characters.");
+        text.map(Some).ok_or_else(refused)
+    }
+
     /// The raw value of a query parameter. It is not percent-decoded: the parameters read here are plain words.
     pub fn query_value(&self, name: &str) -> Option<&str> {
         query_value(self.query.as_deref()?, name)
@@ -91,22 +106,13 @@ impl Arrival {
 }
 
 /// Reads the user path from either of its two headers.
-pub fn user_path(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
+pub fn user_path<'a>(find: impl Fn(HeaderName) -> Option<&'a HeaderValue>) -> Result<Option<&'a str>, Fault> {
     let named = [(USER_PATH, "X-Gateway-User-Path"), (USER_PATH_ALIAS, "X-User-Path")];
-    let Some((value, name)) = named.iter().find_map(|(key, name)| Some((headers.get(key)?, *name))) else {
+    let Some((value, name)) = named.into_iter().find_map(|(key, name)| Some((find(key)?, name))) else {
         return Ok(None);
     };
     let text = std::str::from_utf8(value.as_bytes());
     text.map(Some).map_err(|_| fault::invalid_parameter(name, "A user path is UTF-8 text."))
-}
-
-/// Reads the id of the agent run that a call belongs to.
-pub fn run_id(headers: &HeaderMap) -> Result<Option<&str>, Fault> {
-    let Some(value) = headers.get(RUN_ID) else { return Ok(None) };
-    let text = value.to_str().ok().map(str::trim).filter(|text| (1..=200).contains(&text.len()));
-    let refused =
-        || fault::invalid_parameter("X-Run-Id", "'X-Run-Id' is 1 to 200 printable ASCII characters.");
-    text.map(Some).ok_or_else(refused)
 }
 
 /// The text of an address. The formatter of the standard library takes twenty times as many instructions.
@@ -159,13 +165,12 @@ mod tests {
     #[test]
     fn an_invalid_user_path_is_rejected() {
         let read_user_path = |name: &'static str, value: &[u8]| {
-            let mut headers = HeaderMap::new();
-            headers.insert(name, HeaderValue::from_bytes(value).unwrap());
-            user_path(&headers)
+            let value = HeaderValue::from_bytes(value).unwrap();
+            user_path(|asked| (asked == name).then_some(&value))
                 .map(|path| path.map(str::to_owned))
                 .map_err(|fault| (fault.status, fault.param))
         };
-        assert_eq!(user_path(&HeaderMap::new()).unwrap(), None);
+        assert_eq!(user_path(|_| None).unwrap(), None);
         assert_eq!(read_user_path("x-user-path", b"/a"), Ok(Some("/a".to_owned())));
         assert_eq!(read_user_path("x-gateway-user-path", "/é".as_bytes()), Ok(Some("/é".to_owned())));
         for (name, shown) in [("x-gateway-user-path", "X-Gateway-User-Path"), ("x-user-path", "X-User-Path")]

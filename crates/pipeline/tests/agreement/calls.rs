@@ -41,7 +41,7 @@ impl Call {
             path: None,
             query: None,
             client_ip: None,
-            headers: self.headers.clone(),
+            headers: self.headers.clone().into(),
             client_credential: None,
             credential_digest: None,
         }

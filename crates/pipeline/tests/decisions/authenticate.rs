@@ -32,7 +32,7 @@ pub fn arrival(token: Option<&str>) -> Arrival {
         path: None,
         query: None,
         client_ip: None,
-        headers,
+        headers: headers.into(),
         client_credential: None,
         credential_digest: None,
     }
@@ -113,11 +113,13 @@ fn a_session_is_resolved_to_its_owner() {
     let by_cookie = |value: &str, seconds: i64, more: &[(&'static str, &str)]| {
         let mut arrival = arrival(None);
         arrival.at = Timestamp(NOW.micros() + seconds * 1_000_000);
-        arrival.headers.insert("cookie", format!("gatehouse_session={value}").parse().unwrap());
-        arrival.headers.insert("sec-fetch-site", "same-origin".parse().unwrap());
-        for (name, value) in more {
-            arrival.headers.insert(*name, value.parse().unwrap());
-        }
+        arrival.headers.edit(|headers| {
+            headers.insert("cookie", format!("gatehouse_session={value}").parse().unwrap());
+            headers.insert("sec-fetch-site", "same-origin".parse().unwrap());
+            for (name, value) in more {
+                headers.insert(*name, value.parse().unwrap());
+            }
+        });
         authenticate_call(&snapshot, &arrival)
             .map(|principal| (principal.actor().to_owned(), principal.auth_method()))
     };

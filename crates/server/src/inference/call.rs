@@ -47,7 +47,7 @@ pub fn arrival(
         path: app.gateway.policy.audit.enabled.then(|| path(app, written)),
         query: parts.uri.query().map(str::to_owned),
         client_ip: context.client_ip,
-        headers: parts.headers,
+        headers: parts.headers.into(),
         client_credential,
         credential_digest: context.slot.as_ref().map(|slot| slot.credential_digest.clone()),
     }

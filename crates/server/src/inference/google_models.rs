@@ -35,7 +35,7 @@ pub async fn list(
 ) -> Result<Json<Value>, Problem> {
     let list = || -> Result<Json<Value>, Problem> {
         let authorized = authorized?;
-        let user_path = authorized.principal.user_path(arrival::user_path(&headers)?)?;
+        let user_path = authorized.principal.user_path(arrival::user_path(|name| headers.get(name))?)?;
         let access =
             Access::new(&app.gateway.policy, &authorized.snapshot.routes, &authorized.principal, &user_path);
         let all = models::list_for_google(&access, app.gateway.policy.keep_only_aliases);
@@ -60,7 +60,7 @@ pub async fn retrieve(
     let retrieve = || -> Result<Json<Value>, Problem> {
         let authorized = authorized?;
         let Named(id) = named?;
-        let user_path = authorized.principal.user_path(arrival::user_path(&headers)?)?;
+        let user_path = authorized.principal.user_path(arrival::user_path(|name| headers.get(name))?)?;
         let access =
             Access::new(&app.gateway.policy, &authorized.snapshot.routes, &authorized.principal, &user_path);
         Ok(Json(models::retrieve_for_google(&access, &id)?))

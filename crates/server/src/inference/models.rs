@@ -28,7 +28,7 @@ pub async fn list(
     headers: HeaderMap,
     Query(pairs): Query<Pairs>,
 ) -> Result<Json<Value>, Problem> {
-    let user_path = authorized.principal.user_path(arrival::user_path(&headers)?)?;
+    let user_path = authorized.principal.user_path(arrival::user_path(|name| headers.get(name))?)?;
     let access = access(&app, &authorized, &user_path);
     let keep_only_aliases = app.gateway.policy.keep_only_aliases;
     if is_google_client(&headers) {
@@ -63,7 +63,7 @@ pub async fn retrieve(
     headers: HeaderMap,
     Named(id): Named,
 ) -> Result<Json<Value>, Problem> {
-    let user_path = authorized.principal.user_path(arrival::user_path(&headers)?)?;
+    let user_path = authorized.principal.user_path(arrival::user_path(|name| headers.get(name))?)?;
     let retrieve = if is_google_client(&headers) { models::retrieve_for_google } else { models::retrieve };
     Ok(Json(retrieve(&access(&app, &authorized, &user_path), &id)?))
 }

@@ -187,7 +187,7 @@ fn inquiry<'a>(
     let principal = &authorized.principal;
     let owner = Owner {
         key: principal.actor().to_owned(),
-        user_path: principal.user_path(arrival::user_path(headers)?)?.as_str().to_owned(),
+        user_path: principal.user_path(arrival::user_path(|name| headers.get(name))?)?.as_str().to_owned(),
         tenant: principal.tenant().map(|tenant| tenant.to_string()),
     };
     let provider = query::text(pairs, "provider");

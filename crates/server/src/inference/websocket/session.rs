@@ -183,7 +183,7 @@ impl Session {
             path: None,
             query: self.query.clone(),
             client_ip: self.context.client_ip,
-            headers: self.headers.clone(),
+            headers: self.headers.clone().into(),
             client_credential: None,
             credential_digest: None,
         }
