@@ -5,5 +5,5 @@ mod special_bytes;
 mod write;
 
 pub use escape::{Escape, read_escape};
-pub use special_bytes::plain_prefix;
+pub use special_bytes::{BLOCK, next_special, plain_prefix, special_bits};
 pub use write::{Quoted, push_escaped, push_number, push_string, quote};

@@ -10,7 +10,10 @@ use super::plain_prefix;
 pub fn quote(text: &str) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
-    quoted.extend(pieces(text));
+    match plain_prefix(text.as_bytes()) == text.len() {
+        true => quoted.push_str(text),
+        false => quoted.extend(pieces(text)),
+    }
     quoted.push('"');
     quoted
 }
@@ -37,11 +40,20 @@ pub fn push_escaped(out: &mut impl BufMut, text: &str) {
 }
 
 /// Appends a number. Most are indexes of one digit.
-pub fn push_number(out: &mut impl BufMut, number: u32) {
-    match u8::try_from(number) {
-        Ok(digit @ 0..=9) => out.put_u8(b'0' + digit),
-        _ => out.put_slice(number.to_string().as_bytes()),
+pub fn push_number(out: &mut impl BufMut, number: impl Into<u64>) {
+    let mut number = number.into();
+    if number < 10 {
+        return out.put_u8(b'0' + number as u8);
     }
+    // The digits of the largest number.
+    let mut digits = [0; 20];
+    let mut start = digits.len();
+    while number > 0 {
+        start -= 1;
+        digits[start] = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
+    out.put_slice(&digits[start..]);
 }
 
 /// Formats text as a JSON string, with quotes.
@@ -124,10 +136,10 @@ mod tests {
         }
 
         #[test]
-        fn any_number_reads_back(number in prop_oneof![0..20u32, any::<u32>()]) {
+        fn any_number_reads_back(number in prop_oneof![0..200u64, any::<u64>(), Just(u64::MAX)]) {
             let mut out = Vec::new();
             push_number(&mut out, number);
-            prop_assert_eq!(serde_json::from_slice::<u32>(&out).unwrap(), number);
+            prop_assert_eq!(serde_json::from_slice::<u64>(&out).unwrap(), number);
         }
     }
 }
