@@ -15,10 +15,9 @@ use std::ops::Range;
 use domain::fault::{self, Fault};
 
 pub use compact::compact;
-use cursor::Cursor;
+use cursor::{Cursor, Key};
 pub use domain::json::{Quoted, push_escaped, push_number, push_string, quote};
 pub use key_filter::KeyFilter;
-use key_filter::fingerprint;
 pub use key_search::{find_key, find_plain_string, value_after};
 pub use stream_validator::StreamValidator;
 pub use text::{decoded_len, string_at, string_extent};
@@ -74,7 +73,7 @@ pub enum ScanError {
 
 /// Validates the whole body (UTF-8, RFC 8259 grammar, depth, no duplicate top-level keys) and returns its members.
 pub fn scan(body: &[u8]) -> Result<Object, ScanError> {
-    if body.trim_ascii().is_empty() {
+    if body.first() != Some(&b'{') && body.trim_ascii().is_empty() {
         return Err(ScanError::Empty);
     }
     if simdutf8::basic::from_utf8(body).is_err() {
@@ -98,9 +97,7 @@ pub fn scan_within(body: &[u8], range: Range<usize>) -> Result<Object, ScanError
             Err(error) => Err(error),
         };
     }
-    let object = object(&mut cursor, |cursor, _| cursor.value(1))?;
-    expect_end(&mut cursor)?;
-    Ok(object)
+    object(&mut cursor, |cursor, _| cursor.value(1))
 }
 
 /// Scans a body of valid UTF-8 that is an object. Also returns the elements of its first member that has one of the names
@@ -119,7 +116,6 @@ pub fn scan_with_elements(body: &[u8], names: &[&str]) -> Result<(Object, Vec<Ra
         elements_at(cursor, 2, |element| found.push(element))?;
         Ok(start..cursor.at())
     })?;
-    expect_end(&mut cursor)?;
     Ok((object, elements.unwrap_or_default()))
 }
 
@@ -201,13 +197,22 @@ pub fn first_elements(body: &[u8], range: Range<usize>, count: usize) -> Vec<Ran
 }
 
 impl Object {
+    #[inline]
     pub fn get(&self, body: &[u8], name: &str) -> Option<&Member> {
         self.position(body, name).map(|index| &self.members[index])
     }
 
     /// The index of the member `name`, however its key is escaped.
+    #[inline]
     pub fn position(&self, body: &[u8], name: &str) -> Option<usize> {
-        let written = self.members.iter().position(|member| &body[member.key.clone()] == name.as_bytes());
+        // Most names that are searched for are absent, and the filter knows at a few instructions.
+        if self.keys.may_contain(name) { self.find(body, name) } else { None }
+    }
+
+    fn find(&self, body: &[u8], name: &str) -> Option<usize> {
+        let is_written =
+            |member: &Member| member.key.len() == name.len() && &body[member.key.clone()] == name.as_bytes();
+        let written = self.members.iter().position(is_written);
         if written.is_some() || !self.escaped_keys {
             return written;
         }
@@ -252,6 +257,7 @@ impl Object {
     }
 
     /// The value of `name`, unless it is absent or null.
+    #[inline]
     pub fn value(&self, body: &[u8], name: &str) -> Option<Range<usize>> {
         let value = self.get(body, name)?.value.clone();
         (&body[value.clone()] != b"null").then_some(value)
@@ -298,7 +304,7 @@ fn folds_to(key: &[u8], name: &str) -> bool {
     folded.eq_ignore_ascii_case(name)
 }
 
-/// Reads the object at the cursor; `read_value` moves it over the value of a key.
+/// Reads the object at the cursor, which ends the text; `read_value` moves it over the value of a key.
 fn object(
     cursor: &mut Cursor<'_>,
     mut read_value: impl FnMut(&mut Cursor<'_>, &Range<usize>) -> Result<Range<usize>, ScanError>,
@@ -307,17 +313,17 @@ fn object(
     cursor.expect(b'{', "'{'")?;
     cursor.skip_space();
     let mut members = Vec::with_capacity(8);
-    let mut escaped_keys = false;
+    // A bit for each fingerprint.
+    let mut prints = 0u64;
     if !cursor.take(b'}') {
         loop {
-            let start = cursor.at();
-            let key = cursor.key()?;
-            escaped_keys |= cursor.bytes()[key.clone()].contains(&b'\\');
+            let Key { range: key, fingerprint } = cursor.key()?;
+            prints |= 1 << (fingerprint % 64);
             let value = read_value(cursor, &key)?;
             if members.len() == MEMBER_LIMIT {
                 return Err(ScanError::TooManyMembers { limit: MEMBER_LIMIT });
             }
-            members.push(Member { key, member: start..value.end, value });
+            members.push(Member { member: key.start - 1..value.end, key, value });
             cursor.skip_space();
             if cursor.take(b'}') {
                 break;
@@ -327,14 +333,23 @@ fn object(
         }
     }
     let (close, elements, keys) = (cursor.at() - 1, cursor.elements() + 1, cursor.keys());
-    let object = Object { members, open, close, escaped_keys, elements, keys };
-    object.refuse_duplicates(cursor.bytes())?;
+    let mut object = Object { members, open, close, escaped_keys: false, elements, keys };
+    if keys == KeyFilter::FULL {
+        object.escaped_keys =
+            object.members.iter().any(|member| cursor.bytes()[member.key.clone()].contains(&b'\\'));
+    }
+    let differ = prints.count_ones() as usize == object.members.len();
+    if !differ || object.escaped_keys {
+        object.refuse_duplicates(cursor.bytes())?;
+    }
+    expect_end(cursor)?;
     Ok(object)
 }
 
 impl Object {
     /// Rejects duplicate keys. Pairwise comparison is fastest for the few members of a usual request; hashing bounds
     /// the cost of hostile ones.
+    #[cold]
     fn refuse_duplicates(&self, body: &[u8]) -> Result<(), ScanError> {
         const PAIRWISE: usize = 32;
         let members = &self.members;
@@ -346,15 +361,11 @@ impl Object {
                 .map(|member| text::unescape_lossy(raw(member)))
                 .find(|key| !seen.insert(key.clone()))
         } else {
-            let mut prints = 0u64;
-            let mut repeated = |&index: &usize| {
+            let repeated = |&index: &usize| {
                 let key = raw(&members[index]);
-                let print = 1 << (fingerprint(key) % 64);
-                let maybe = prints & print != 0;
-                prints |= print;
-                maybe && members[..index].iter().any(|other| raw(other) == key)
+                members[..index].iter().any(|other| raw(other) == key)
             };
-            (0..members.len()).find(|index| repeated(index)).map(|index| Cow::Borrowed(raw(&members[index])))
+            (0..members.len()).find(repeated).map(|index| Cow::Borrowed(raw(&members[index])))
         };
         match duplicate {
             Some(key) => Err(ScanError::DuplicateKey(String::from_utf8_lossy(&key).into_owned())),

@@ -3,40 +3,48 @@
 /// The keys of an object, at any depth, as a set that may contain others too. The scanner fills it at a few
 /// instructions per key, and most searches for a member end with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct KeyFilter(u128);
+pub struct KeyFilter([u64; 2]);
 
 impl KeyFilter {
     /// The set that may contain every key.
-    pub const FULL: Self = Self(u128::MAX);
+    pub const FULL: Self = Self([u64::MAX; 2]);
 
     pub const fn of(names: &[&str]) -> Self {
-        let (mut bits, mut index) = (0, 0);
+        let (mut filter, mut index) = (Self([0; 2]), 0);
         while index < names.len() {
-            bits |= bit(names[index].as_bytes());
+            filter.insert(fingerprint(names[index].as_bytes()));
             index += 1;
         }
-        Self(bits)
+        filter
     }
 
-    pub(super) fn insert(&mut self, key: &[u8]) {
-        self.0 |= bit(key);
+    /// Inserts the key with this fingerprint.
+    #[inline(always)]
+    pub(super) const fn insert(&mut self, fingerprint: usize) {
+        self.0[fingerprint / 64 % 2] |= 1 << (fingerprint % 64);
     }
 
     /// Whether both may contain the same key.
-    pub fn may_share_key(self, other: Self) -> bool {
-        self.0 & other.0 != 0
+    #[inline(always)]
+    pub const fn may_share_key(self, other: Self) -> bool {
+        (self.0[0] & other.0[0]) | (self.0[1] & other.0[1]) != 0
+    }
+
+    /// Whether the key with this name may be in the set.
+    #[inline(always)]
+    pub fn may_contain(self, name: &str) -> bool {
+        let fingerprint = fingerprint(name.as_bytes());
+        self.0[fingerprint / 64 % 2] >> (fingerprint % 64) & 1 == 1
     }
 }
 
-const fn bit(key: &[u8]) -> u128 {
-    1 << (fingerprint(key) % 128)
-}
-
-/// A cheap hash of a key. The names that are searched for differ in it from most names in requests.
+/// A cheap hash of a key. With these factors, the names that are searched for differ in it from most names in requests
+/// and answers.
+#[inline(always)]
 pub(super) const fn fingerprint(key: &[u8]) -> usize {
     match key {
         [] => 0,
-        [first, ..] => key.len() * 7 + (*first as usize) * 9 + key[key.len() - 1] as usize * 13,
+        [first, ..] => key.len() + *first as usize * 30 + key[key.len() - 1] as usize * 2,
     }
 }
 

@@ -182,17 +182,53 @@ fn lengths_are_of_the_text_not_its_escapes() {
     assert_eq!(decoded_len(br"\"), 0);
 }
 
-/// Strings of every length with a special byte at every position: the block, word and tail searches must agree.
+#[test]
+fn every_syntax_error_has_its_position() {
+    for (body, at, expected) in [
+        ("{", 1, "a key in double quotes"),
+        (r#"{"a":1,}"#, 7, "a key in double quotes"),
+        (r#"{"a" 1}"#, 5, "':'"),
+        (r#"{"a\n" 1}"#, 7, "':'"),
+        (r#"{"a"#, 3, "'\"'"),
+        (r#"{"a":"#, 5, "a value"),
+        (r#"{"a":1 "b":2}"#, 7, "',' or '}'"),
+        (r#"{"a":{"b":1]}"#, 11, "',' or '}'"),
+        (r#"{"a":[1}"#, 7, "',' or ']'"),
+        (r#"{"a":{"b" :-}}"#, 12, "a digit"),
+        (r#"{"a":1.}"#, 7, "a digit"),
+        (r#"{"a":1e+}"#, 8, "a digit"),
+        (r#"{"a":01}"#, 6, "',' or '}'"),
+        (r#"{"a":[nul]}"#, 6, "'null'"),
+        (r#"{"a":fals"#, 5, "'false'"),
+        (r#"{"a":"\x"}"#, 6, "a known escape after '\\'"),
+        (r#"{"a":"\n\u00g0"}"#, 8, "four hexadecimal digits after '\\u'"),
+        ("{\"a\":\"b\n\"}", 7, "no bare control character in a string"),
+        (r#"{"a":"\"#, 6, "a known escape after '\\'"),
+        (r#"{"a":"\n"#, 8, "'\"'"),
+        (r#"{"a":1}}"#, 7, "the end of the text"),
+    ] {
+        assert_eq!(refused(body.as_bytes()), ScanError::Syntax { at, expected }, "{body}");
+        // The same errors in an inner object, beyond the first blocks.
+        if expected != "the end of the text" {
+            let long = format!(r#"{{"{}":{body}"#, "k".repeat(40));
+            let expected = ScanError::Syntax { at: at + 44, expected };
+            assert_eq!(refused(long.as_bytes()), expected, "{long}");
+        }
+    }
+}
+
+/// Strings of every length with a special byte at every position: the searches in blocks and in the tail must agree.
 #[test]
 fn special_bytes_are_found_at_every_position() {
-    for length in 0..80 {
+    for length in 0..150 {
         for at in 0..length {
             for (special, valid) in
                 [("\\n", true), ("\"", false), ("\u{1}", false), ("\u{7f}", true), ("é", true)]
             {
                 let text = format!("{}{special}{}", "x".repeat(at), "y".repeat(length - at - 1));
-                let body = format!("{{\"k\":\"{text}\"}}");
-                assert_eq!(scan(body.as_bytes()).is_ok(), valid, "{body}");
+                for body in [format!("{{\"k\":\"{text}\"}}"), format!("{{\"{text}\" : [\"\\n\"]}}")] {
+                    assert_eq!(scan(body.as_bytes()).is_ok(), valid, "{body}");
+                }
             }
         }
     }
@@ -247,6 +283,7 @@ proptest! {
             let key = member.key.start - 1..member.key.end + 1;
             let key = string_at(text.as_bytes(), &key).unwrap().into_owned();
             prop_assert_eq!(object.get(text.as_bytes(), &key), Some(member));
+            prop_assert_eq!(object.get(text.as_bytes(), &format!("{key}!")), None);
             found.insert(key, serde_json::from_str(&text[member.value.clone()]).unwrap());
         }
         prop_assert_eq!(Value::Object(found), serde_json::from_str::<Value>(&text).unwrap());
