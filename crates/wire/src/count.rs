@@ -1,5 +1,7 @@
 //! Token counts reported by providers, with implausible values rejected.
 
+use domain::json::next_special;
+
 use crate::codec::number;
 use crate::json;
 
@@ -28,17 +30,26 @@ pub fn count(name: &str, value: &[u8], caveats: &mut Vec<String>) -> Option<u64>
 /// A count that is written with digits only, as nearly all are. Parsing it as a floating-point number costs ten times as
 /// much.
 fn plain_count(value: &[u8]) -> Option<u64> {
-    let is_plain = (1..=DIGITS).contains(&value.len()) && value.iter().all(u8::is_ascii_digit);
-    is_plain.then(|| value.iter().fold(0, |count, digit| count * 10 + u64::from(digit - b'0')))
+    if !(1..=DIGITS).contains(&value.len()) {
+        return None;
+    }
+    let append = |count, digit: &u8| digit.is_ascii_digit().then(|| count * 10 + u64::from(digit - b'0'));
+    value.iter().try_fold(0, append)
 }
 
 /// Whether a usage object has a plausible count under one of these names. A byte search that parses nothing else.
+#[inline]
 pub fn has_count(usage: &[u8], names: &[&str]) -> bool {
     // A usage object is so short that preparing a substring search would cost more than the search itself.
-    let mut quotes = memchr::memchr_iter(b'"', usage);
-    quotes.any(|quote| {
-        names.iter().any(|name| usage[..quote].ends_with(name.as_bytes())) && has_number_at(&usage[quote..])
-    })
+    let mut at = next_special(usage, 0);
+    while at < usage.len() {
+        let is_end = |name: &&str| usage[..at].ends_with(name.as_bytes());
+        if usage[at] == b'"' && names.iter().any(is_end) && has_number_at(&usage[at..]) {
+            return true;
+        }
+        at = next_special(usage, at + 1);
+    }
+    false
 }
 
 fn has_number_at(quote: &[u8]) -> bool {

@@ -13,6 +13,7 @@ pub struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     /// The field's value. Null counts as absent, as in the official clients.
+    #[inline]
     pub fn value(&self, place: Option<usize>) -> Option<&'a Range<usize>> {
         let value = &self.object.members[place?].value;
         (self.text(value) != b"null").then_some(value)
@@ -22,6 +23,7 @@ impl<'a> Fields<'a> {
         &self.body[value.clone()]
     }
 
+    #[inline]
     pub fn string(&self, place: Option<usize>, name: &'static str) -> Result<Option<String>, Fault> {
         let Some(value) = self.value(place) else { return Ok(None) };
         match json::string_at(self.body, value) {
@@ -31,10 +33,12 @@ impl<'a> Fields<'a> {
     }
 
     /// A string field; `None` if the value has another type.
+    #[inline]
     pub fn hint(&self, place: Option<usize>) -> Option<String> {
         json::string_at(self.body, &self.object.members[place?].value).map(|text| text.into_owned())
     }
 
+    #[inline]
     pub fn boolean(&self, place: Option<usize>, name: &'static str) -> Result<Option<bool>, Fault> {
         match self.value(place).map(|value| self.text(value)) {
             None => Ok(None),
@@ -44,9 +48,10 @@ impl<'a> Fields<'a> {
         }
     }
 
+    #[inline]
     pub fn positive(&self, place: Option<usize>, name: &'static str) -> Result<Option<u64>, Fault> {
         let Some(value) = self.value(place) else { return Ok(None) };
-        match std::str::from_utf8(self.text(value)).ok().and_then(|text| text.parse::<u64>().ok()) {
+        match whole_number(self.text(value)) {
             Some(number) if number > 0 => Ok(Some(number)),
             _ => Err(fault::invalid_parameter(name, format!("'{name}' must be a whole number above 0."))),
         }
@@ -64,6 +69,7 @@ impl<'a> Fields<'a> {
         Err(fault::invalid_parameter(name, format!("'{name}' must be an array with at least one {element}.")))
     }
 
+    #[inline]
     pub fn within(
         &self,
         place: Option<usize>,
@@ -80,6 +86,15 @@ impl<'a> Fields<'a> {
             }
         }
     }
+}
+
+/// Parses a JSON number that is written with digits only.
+fn whole_number(text: &[u8]) -> Option<u64> {
+    let append = |number: u64, byte: &u8| {
+        let digit = byte.is_ascii_digit().then(|| u64::from(byte - b'0'))?;
+        number.checked_mul(10)?.checked_add(digit)
+    };
+    text.iter().try_fold(0, append)
 }
 
 /// Parses a JSON number. Rust would also accept `inf` and the like, but the scanner has rejected those before.

@@ -14,14 +14,14 @@ use crate::json::{self, Object};
 pub fn read_usage(usage_json: &[u8]) -> Option<Usage> {
     let object = json::scan(usage_json).ok()?;
     let mut reader = Reader { body: usage_json, caveats: Vec::new() };
-    let prompt = reader.first(&object, &["prompt_tokens", "input_tokens"]);
-    let completion = reader.first(&object, &["completion_tokens", "output_tokens"]);
+    let prompt = reader.first(&object, ["prompt_tokens", "input_tokens"]);
+    let completion = reader.first(&object, ["completion_tokens", "output_tokens"]);
     if prompt.is_none() && completion.is_none() && reader.caveats.is_empty() {
         return None;
     }
     let untold = Untold { input: prompt.is_none(), output: completion.is_none() };
     let (prompt, completion) = (prompt.unwrap_or(0), completion.unwrap_or(0));
-    let total = reader.first(&object, &["total_tokens"]);
+    let total = reader.first(&object, ["total_tokens"]);
     let mut tokens = Tokens::default();
     reader.input(&object, prompt, &mut tokens);
     reader.output(&object, prompt, completion, total, &mut tokens);
@@ -89,11 +89,11 @@ struct Reader<'a> {
 
 impl Reader<'_> {
     fn input(&mut self, object: &Object, prompt: u64, tokens: &mut Tokens) {
-        let details = self.inner(object, &["prompt_tokens_details", "input_tokens_details"]);
+        let details = self.inner(object, ["prompt_tokens_details", "input_tokens_details"]);
         let detail =
-            |reader: &mut Self, name: &str| details.as_ref().and_then(|inner| reader.first(inner, &[name]));
+            |reader: &mut Self, name: &str| details.as_ref().and_then(|inner| reader.first(inner, [name]));
         let cached = detail(self, "cached_tokens")
-            .or_else(|| self.first(object, &["prompt_cache_hit_tokens", "cached_tokens"]))
+            .or_else(|| self.first(object, ["prompt_cache_hit_tokens", "cached_tokens"]))
             .unwrap_or(0);
         let written = detail(self, "cache_write_tokens").unwrap_or(0);
         let audio = detail(self, "audio_tokens").unwrap_or(0);
@@ -112,11 +112,11 @@ impl Reader<'_> {
         total: Option<u64>,
         tokens: &mut Tokens,
     ) {
-        let details = self.inner(object, &["completion_tokens_details", "output_tokens_details"]);
+        let details = self.inner(object, ["completion_tokens_details", "output_tokens_details"]);
         let detail =
-            |reader: &mut Self, name: &str| details.as_ref().and_then(|inner| reader.first(inner, &[name]));
+            |reader: &mut Self, name: &str| details.as_ref().and_then(|inner| reader.first(inner, [name]));
         let reasoning = detail(self, "reasoning_tokens")
-            .or_else(|| self.first(object, &["reasoning_tokens"]))
+            .or_else(|| self.first(object, ["reasoning_tokens"]))
             .unwrap_or(0);
         let audio = detail(self, "audio_tokens").unwrap_or(0);
         let mut rest = completion;
@@ -132,6 +132,7 @@ impl Reader<'_> {
     }
 
     /// Moves a part out of its total; a part that exceeds it is cut and noted.
+    #[inline]
     fn take(&mut self, whole: &mut u64, part: u64, part_name: &str, whole_name: &str) -> u64 {
         let taken = part.min(*whole);
         if taken < part {
@@ -143,13 +144,26 @@ impl Reader<'_> {
         taken
     }
 
-    fn first(&mut self, object: &Object, names: &[&str]) -> Option<u64> {
-        let reported = names.iter().filter_map(|name| Some((name, object.value(self.body, name)?)));
-        reported.into_iter().find_map(|(name, value)| count(name, &self.body[value], &mut self.caveats))
+    /// The first plausible count under one of the names.
+    #[inline(always)]
+    fn first<const N: usize>(&mut self, object: &Object, names: [&str; N]) -> Option<u64> {
+        for name in names {
+            let value = object.value(self.body, name);
+            if let Some(count) = value.and_then(|value| self.count(name, value)) {
+                return Some(count);
+            }
+        }
+        None
     }
 
-    fn inner(&self, object: &Object, names: &[&str]) -> Option<Object> {
-        let value = names.iter().find_map(|name| object.value(self.body, name))?;
+    fn count(&mut self, name: &str, value: Range<usize>) -> Option<u64> {
+        count(name, &self.body[value], &mut self.caveats)
+    }
+
+    #[inline(always)]
+    fn inner(&self, object: &Object, names: [&str; 2]) -> Option<Object> {
+        let [first, second] = names;
+        let value = object.value(self.body, first).or_else(|| object.value(self.body, second))?;
         json::scan_within(self.body, value).ok()
     }
 
