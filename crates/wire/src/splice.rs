@@ -24,6 +24,11 @@ struct Edit {
 #[derive(Clone, Debug)]
 struct ObjectEdits {
     open: usize,
+    /// The end of the last member.
+    end: usize,
+    /// The number of members.
+    count: usize,
+    /// The positions of the members; filled once one is removed.
     members: Vec<Range<usize>>,
     removed: Vec<usize>,
     inserted: Vec<Bytes>,
@@ -41,9 +46,13 @@ impl Patch {
     /// Removes a member and its comma.
     pub fn remove_member(&mut self, object: &Object, index: usize) {
         let edits = self.edits_of(object);
-        if index < edits.members.len() && !edits.removed.contains(&index) {
-            edits.removed.push(index);
+        if index >= edits.count || edits.removed.contains(&index) {
+            return;
         }
+        if edits.removed.is_empty() {
+            edits.members = object.members.iter().map(|member| member.member.clone()).collect();
+        }
+        edits.removed.push(index);
     }
 
     /// Appends a member, given as `"key":value`.
@@ -84,12 +93,31 @@ impl Patch {
 
     fn edits_of(&mut self, object: &Object) -> &mut ObjectEdits {
         let index = self.objects.iter().position(|edits| edits.open == object.open).unwrap_or_else(|| {
-            let members = object.members.iter().map(|member| member.member.clone()).collect();
-            self.objects.push(ObjectEdits { open: object.open, members, removed: vec![], inserted: vec![] });
+            self.objects.push(ObjectEdits {
+                open: object.open,
+                end: members_end(object),
+                count: object.members.len(),
+                members: vec![],
+                removed: vec![],
+                inserted: vec![],
+            });
             self.objects.len() - 1
         });
         &mut self.objects[index]
     }
+}
+
+/// Appends members to an object, as the only edit of a body: the same as a patch, with fewer allocations. Each member is
+/// given as `,"key":value`.
+pub fn append_members(body: &Bytes, object: &Object, members: Vec<u8>) -> Vec<Bytes> {
+    let end = members_end(object);
+    let first = usize::from(object.members.is_empty());
+    vec![body.slice(..end), Bytes::from(members).slice(first..), body.slice(end..)]
+}
+
+/// Where a member is appended.
+fn members_end(object: &Object) -> usize {
+    object.members.last().map_or(object.open + 1, |member| member.member.end)
 }
 
 pub fn rope_len(rope: &[Bytes]) -> usize {
@@ -116,8 +144,7 @@ impl ObjectEdits {
             edits.push(Edit { range: self.span(first, last), text: Bytes::new() });
         }
         if !self.inserted.is_empty() {
-            let at = self.members.last().map_or(self.open + 1, |member| member.end);
-            let survivors = self.members.len() > self.removed.len();
+            let survivors = self.count > self.removed.len();
             let mut text = Vec::with_capacity(self.inserted.iter().map(|member| member.len() + 1).sum());
             for (index, member) in self.inserted.iter().enumerate() {
                 if survivors || index > 0 {
@@ -125,7 +152,7 @@ impl ObjectEdits {
                 }
                 text.extend_from_slice(member);
             }
-            edits.push(Edit { range: at..at, text: text.into() });
+            edits.push(Edit { range: self.end..self.end, text: text.into() });
         }
     }
 

@@ -51,6 +51,16 @@ fn insertion_adds_a_comma_only_if_needed() {
 }
 
 #[test]
+fn members_are_appended_as_by_a_patch() {
+    for body in ["{}", " { } ", r#"{"a":1}"#, "{\"a\":{\"b\":1} ,\"c\":[]\n}\n"] {
+        let expected = patched(body, |patch, object| patch.insert_member(object, "\"x\":0,\"y\":1"));
+        let body = Bytes::copy_from_slice(body.as_bytes());
+        let pieces = append_members(&body, &scan(&body).unwrap(), b",\"x\":0,\"y\":1".to_vec());
+        assert_eq!(concat(&pieces), expected);
+    }
+}
+
+#[test]
 fn an_untouched_body_is_not_copied() {
     let body = Bytes::from_static(b"{\"a\":1}");
     let rope = Patch::new().apply(&body);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use crate::codec::{Answer, Served};
 use crate::count;
 use crate::json::{self, ScanError};
-use crate::splice::Patch;
+use crate::splice::{self, Patch};
 
 pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
     let object = json::scan(body)?;
@@ -27,20 +27,24 @@ pub fn read_answer(body: &[u8]) -> Result<Answer, ScanError> {
 
 /// Replaces or appends `provider` and `latency`; the rest is forwarded unchanged.
 pub fn splice_answer(body: &Bytes, answer: &Answer, served: &Served<'_>) -> Vec<Bytes> {
-    let mut patch = Patch::new();
-    let latency = format!("\"{}ms\"", served.latency_ms);
-    let provider = json::quote(served.provider);
-    let known = (answer.object.get(body, "provider"), answer.object.get(body, "latency"));
+    let object = &answer.object;
+    let known = (object.get(body, "provider"), object.get(body, "latency"));
     // The common case: neither member is present, and one insertion adds both.
     if let (None, None) = known {
-        let both = ["\"provider\":", &provider, ",\"latency\":", &latency].concat();
-        patch.insert_member(&answer.object, both);
-        return patch.apply(body);
+        let mut members = Vec::with_capacity(served.provider.len() + 48);
+        members.extend_from_slice(b",\"provider\":");
+        json::push_string(&mut members, served.provider);
+        members.extend_from_slice(b",\"latency\":\"");
+        json::push_number(&mut members, served.latency_ms);
+        members.extend_from_slice(b"ms\"");
+        return splice::append_members(body, object, members);
     }
+    let mut patch = Patch::new();
+    let (provider, latency) = (json::quote(served.provider), format!("\"{}ms\"", served.latency_ms));
     for (name, value, member) in [("provider", provider, known.0), ("latency", latency, known.1)] {
         match member {
             Some(member) => patch.replace(member.value.clone(), value),
-            None => patch.insert_member(&answer.object, format!("\"{name}\":{value}")),
+            None => patch.insert_member(object, format!("\"{name}\":{value}")),
         }
     }
     patch.apply(body)
