@@ -26,6 +26,11 @@ pub(super) fn columns() -> impl Iterator<Item = &'static str> {
     FIELDS.iter().chain(LABEL).copied().chain(Tokens::BUCKETS).chain(COMPOSED)
 }
 
+/// True for the place of a column in the label.
+pub(super) fn is_label(place: usize) -> bool {
+    (FIELDS.len()..FIELDS.len() + LABEL.len()).contains(&place)
+}
+
 /// The list of all columns for a statement.
 pub(super) static COLUMNS: LazyLock<String> = LazyLock::new(|| columns().collect::<Vec<_>>().join(", "));
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlx::SqlStr;
 
-use super::booking::{Booking, WIDTH};
+use super::booking::Booking;
 use super::compaction::{self, WaitingDeltas};
 use super::delta::Delta;
 use super::rollup::{self, Key, Sums, TABLES};
@@ -61,11 +61,12 @@ impl LedgerWriter {
         one_at_a_time: bool,
     ) -> Result<Option<Vec<&'a Booking>>, StoreError> {
         let mut fresh = Vec::with_capacity(bookings.len());
+        let mut rows = Vec::new();
         let sizes = if one_at_a_time { &[1][..] } else { &SIZES };
         for (_, chunk) in pieces(sizes, bookings) {
-            let mut values = Vec::with_capacity(chunk.len() * WIDTH);
-            chunk.iter().for_each(|booking| booking.bind(&mut values));
-            let text = self.0.usage.statement(&mut values);
+            rows.clear();
+            chunk.iter().for_each(|booking| booking.bind(&mut rows));
+            let (text, values) = self.0.usage.statement(&rows);
             match open.execute(text, &values).await? as usize {
                 inserted if inserted == chunk.len() => fresh.extend(chunk),
                 _ if chunk.len() == 1 => tracing::debug!(id = %chunk[0].id, "receipt already booked"),
