@@ -18,8 +18,19 @@ pub(crate) fn encode(number: u64) -> ([u8; MAX_LENGTH], usize) {
 
 #[inline]
 pub(crate) fn push(out: &mut Vec<u8>, number: u64) {
+    if number < 0x80 {
+        out.push(number as u8);
+    } else {
+        push_long(out, number);
+    }
+}
+
+fn push_long(out: &mut Vec<u8>, number: u64) {
     let (bytes, length) = encode(number);
-    out.extend_from_slice(&bytes[..length]);
+    // Copying a constant length and cutting the rest off is cheaper than copying a variable length.
+    let end = out.len() + length;
+    out.extend_from_slice(&bytes);
+    out.truncate(end);
 }
 
 /// Reads a number and moves behind it; `None` if it is cut off or has more than 64 bits.
