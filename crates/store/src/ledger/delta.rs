@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 
-use super::booking::{Booking, Label};
+use super::booking::Booking;
 use super::rollup::{self, AXES, Key, QUARTER_HOUR, Sums};
 use super::uses;
 use crate::StoreError;
@@ -40,19 +40,18 @@ pub(crate) struct Delta {
 impl Delta {
     /// The sums of bookings; `None` if there are none.
     pub fn of(bookings: &[&Booking]) -> Option<Self> {
-        // Labels are shared within a batch, so most equal ones are found by comparing pointers.
-        let mut places: HashMap<(i64, *const Label), usize> = HashMap::default();
-        let mut parts: Vec<(Key<'_>, Sums)> = Vec::new();
-        for booking in bookings {
-            let bucket = rollup::quarter(booking.at);
-            let place = *places.entry((bucket, Arc::as_ptr(&booking.label))).or_insert_with(|| {
-                parts.push(((bucket, rollup::texts(&booking.label)), Sums::default()));
-                parts.len() - 1
-            });
-            parts[place].1.count(booking);
-        }
+        // Labels are shared within a batch, so most equal ones are found by comparing pointers. Sorting is cheaper than a
+        // table of sums, which are large and would be moved whenever it grows.
+        let sum = |booking: &Booking| (rollup::quarter(booking.at), Arc::as_ptr(&booking.label));
+        let mut sorted: Vec<_> = bookings.iter().map(|booking| (sum(booking), *booking)).collect();
+        sorted.sort_unstable_by_key(|(sum, _)| *sum);
         let mut encoder = Encoder::default();
-        parts.iter().for_each(|(key, sums)| encoder.add(key, sums));
+        for group in sorted.chunk_by(|(one, _), (other, _)| one == other) {
+            let mut sums = Sums::default();
+            group.iter().for_each(|(_, booking)| sums.count(booking));
+            let ((bucket, _), booking) = group[0];
+            encoder.add(&(bucket, rollup::texts(&booking.label)), &sums);
+        }
         uses::newest(bookings).into_iter().for_each(|(key, at)| encoder.add_use(key, at));
         encoder.finish()
     }
@@ -84,6 +83,8 @@ struct Encoder<'a> {
     body: Vec<u8>,
     /// The number of the bucket of the entry before.
     number: i64,
+    /// The texts of the entry before, which often has some of the same, and their indexes.
+    last: [(&'a str, u64); AXES.len()],
 }
 
 impl<'a> Encoder<'a> {
@@ -94,9 +95,11 @@ impl<'a> Encoder<'a> {
         let number = bucket.div_euclid(QUARTER_HOUR);
         write_signed(&mut self.body, number - self.number);
         self.number = number;
-        for text in texts {
-            let index = self.index(text);
-            varint::push(&mut self.body, index);
+        for (axis, text) in texts.iter().enumerate() {
+            if self.last[axis].0 != *text {
+                self.last[axis] = (text, self.index(text));
+            }
+            varint::push(&mut self.body, self.last[axis].1);
         }
         let counted = self.body.len();
         // One byte for the number of non-zero sums: there are fewer columns than a byte can count.
