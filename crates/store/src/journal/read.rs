@@ -83,7 +83,7 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
     let bytes = &bytes[..(until - from) as usize];
     let most = stretch.most.min(bytes.len() / FEWEST_BYTES);
     let mut batch = Batch { from, bookings: Vec::with_capacity(most), ..Batch::default() };
-    let mut calls = Calls::default();
+    let mut calls = Calls { labels: Labels::with_capacity(most), ..Calls::default() };
     let mut encoding = None;
     let mut at = 0;
     while from + (at as u64) < end && batch.bookings.len().max(batch.entries.len()) < stretch.most {

@@ -9,6 +9,7 @@ use domain::money::Cost;
 use domain::receipt::Receipt;
 use domain::receipt_fields;
 use domain::usage::{Tokens, Usage};
+use foldhash::HashMap;
 use serde::Deserialize;
 
 use super::column::{Column, Null, bounded_cost};
@@ -144,8 +145,14 @@ macro_rules! define_label {
         }
 
         impl Label {
-            fn new(written: &WrittenLabel<'_>) -> Self {
-                Self { $($name: <$type as Column>::store(&written.$name, 0 $(+ $most)?),)* }
+            /// Shares the texts that are the same in `earlier`.
+            fn new(written: &WrittenLabel<'_>, earlier: Option<&Self>) -> Self {
+                match earlier {
+                    Some(earlier) => Self {
+                        $($name: <$type as Column>::store_like(&written.$name, 0 $(+ $most)?, &earlier.$name),)*
+                    },
+                    None => Self { $($name: <$type as Column>::store(&written.$name, 0 $(+ $most)?),)* },
+                }
             }
 
             fn bind<'a>(&'a self, values: &mut Vec<Value<'a>>) {
@@ -221,20 +228,39 @@ pub(super) fn read_tokens(row: &Row, first: usize) -> Result<Tokens, StoreError>
 
 /// Cache of labels: a batch has few, so each is decoded once and then found by its bytes.
 #[derive(Default)]
-pub(crate) struct Labels<'a>(foldhash::HashMap<(Encoding, &'a [u8]), Arc<Label>>);
+pub(crate) struct Labels<'a> {
+    known: HashMap<(Encoding, &'a [u8]), Arc<Label>>,
+    last: Option<(Encoding, &'a [u8], Arc<Label>)>,
+}
 
 impl<'a> Labels<'a> {
+    pub fn with_capacity(labels: usize) -> Self {
+        Self { known: HashMap::with_capacity_and_hasher(labels, Default::default()), last: None }
+    }
+
     fn read(&mut self, record: &ReceiptRecord<'a>) -> Result<Arc<Label>, RecordError> {
         let key = (record.encoding, record.label);
-        if let Some(label) = self.0.get(&key) {
+        if let Some((encoding, bytes, label)) = &self.last
+            && (*encoding, *bytes) == key
+        {
             return Ok(Arc::clone(label));
         }
+        let label = match self.known.get(&key) {
+            Some(label) => Arc::clone(label),
+            None => self.decode(record)?,
+        };
+        self.last = Some((record.encoding, record.label, Arc::clone(&label)));
+        Ok(label)
+    }
+
+    fn decode(&mut self, record: &ReceiptRecord<'a>) -> Result<Arc<Label>, RecordError> {
         let written = match record.encoding {
             Encoding::Json => serde_json::from_slice(record.label)?,
             Encoding::Binary => WrittenLabel::decode(record.label)?,
         };
-        let label = Arc::new(Label::new(&written));
-        self.0.insert(key, Arc::clone(&label));
+        let earlier = self.last.as_ref().map(|(_, _, label)| &**label);
+        let label = Arc::new(Label::new(&written, earlier));
+        self.known.insert((record.encoding, record.label), Arc::clone(&label));
         Ok(label)
     }
 }

@@ -29,6 +29,12 @@ pub(crate) trait Column: Sized {
 
     /// Prepares a value for the database; `most` limits the length of text in bytes, 0 does not.
     fn store(written: &Self::Written<'_>, most: usize) -> Self::Stored;
+
+    /// Like `store`; shares the text of an earlier value of this column if it is the same.
+    fn store_like(written: &Self::Written<'_>, most: usize, _earlier: &Self::Stored) -> Self::Stored {
+        Self::store(written, most)
+    }
+
     fn bind(stored: &Self::Stored, null: Null) -> Value<'_>;
     fn read(row: &Row, index: usize) -> Result<Self, StoreError>;
 }
@@ -60,6 +66,10 @@ impl Column for String {
         clipped(&written.0, most)
     }
 
+    fn store_like(written: &Text<'_>, most: usize, earlier: &Arc<str>) -> Arc<str> {
+        if *written.0 == **earlier { Arc::clone(earlier) } else { clipped(&written.0, most) }
+    }
+
     fn bind(stored: &Arc<str>, null: Null) -> Value<'_> {
         if null == Null::Nullable && stored.is_empty() { Value::Text(None) } else { stored.into() }
     }
@@ -76,6 +86,10 @@ impl Column for Option<String> {
 
     fn store(written: &Text<'_>, most: usize) -> Arc<str> {
         clipped(&written.0, most)
+    }
+
+    fn store_like(written: &Text<'_>, most: usize, earlier: &Arc<str>) -> Arc<str> {
+        if *written.0 == **earlier { Arc::clone(earlier) } else { clipped(&written.0, most) }
     }
 
     fn bind(stored: &Arc<str>, null: Null) -> Value<'_> {
