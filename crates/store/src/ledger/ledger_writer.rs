@@ -15,8 +15,11 @@ use crate::StoreError;
 use crate::database::{Writing, placeholders, sql};
 
 /// Rows per statement. Only a few sizes, so that prepared statements are reused. Larger statements wake the thread of a
-/// SQLite connection less often, but bind more texts than its lookaside slots can hold, which costs more.
+/// SQLite connection less often, but are larger themselves.
 const SIZES: [usize; 3] = [32, 8, 1];
+/// Rows per statement that inserts usage rows. The thread of a SQLite connection is woken for each statement; with more
+/// rows than these a statement binds more texts than the lookaside slots can hold, which costs more.
+const USAGE_SIZES: [usize; 4] = [64, 32, 8, 1];
 
 type Sized = [SqlStr; SIZES.len()];
 
@@ -62,7 +65,7 @@ impl LedgerWriter {
     ) -> Result<Option<Vec<&'a Booking>>, StoreError> {
         let mut fresh = Vec::with_capacity(bookings.len());
         let mut rows = Vec::new();
-        let sizes = if one_at_a_time { &[1][..] } else { &SIZES };
+        let sizes = if one_at_a_time { &[1][..] } else { &USAGE_SIZES };
         for (_, chunk) in pieces(sizes, bookings) {
             rows.clear();
             chunk.iter().for_each(|booking| booking.bind(&mut rows));

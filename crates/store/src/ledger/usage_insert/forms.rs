@@ -58,7 +58,7 @@ pub(super) fn common_forms(rows: &[Value<'_>]) -> Forms {
     // In a single row there is nothing to share.
     let shareable = SHAREABLE.iter().map(|shareable| *shareable && !others.is_empty());
     for ((place, form), shareable) in forms.iter_mut().enumerate().zip(shareable) {
-        let mut others = others.iter().skip(place).step_by(WIDTH);
+        let mut others = others.chunks_exact(WIDTH).map(|row| &row[place]);
         *form = match *form {
             Form::Bound if shareable && others.all(|value| is_same(&first[place], value)) => Form::Shared,
             form if form != Form::Bound && others.all(|value| Form::of(value) == form) => form,
