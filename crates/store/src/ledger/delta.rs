@@ -258,11 +258,23 @@ pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError>
             totals[place].add_columns(&sums);
         }
     }
-    let named = |(bucket, numbers): (i64, [usize; AXES.len()])| (bucket, numbers.map(|number| texts[number]));
-    let mut keys: Vec<(Key<'a>, usize)> =
-        places.into_iter().map(|(key, place)| (named(key), place)).collect();
-    keys.sort_unstable_by_key(|(key, _)| *key);
-    Ok(Total { sums: keys.into_iter().map(|(key, place)| (key, totals[place])).collect(), uses })
+    let (sorted, ranks) = rank(&texts);
+    let ranked =
+        |(bucket, numbers): (i64, [usize; AXES.len()])| (bucket, numbers.map(|number| ranks[number]));
+    let mut keys: Vec<_> = places.into_iter().map(|(key, place)| (ranked(key), place)).collect();
+    keys.sort_unstable();
+    let named = |(bucket, ranks): (i64, [usize; AXES.len()])| (bucket, ranks.map(|rank| sorted[rank]));
+    Ok(Total { sums: keys.into_iter().map(|(key, place)| (named(key), totals[place])).collect(), uses })
+}
+
+/// The sorted texts and the place of each text among them: keys are sorted by these numbers, because there are many more
+/// keys than texts.
+fn rank<'a>(texts: &[&'a str]) -> (Vec<&'a str>, Vec<usize>) {
+    let mut order: Vec<usize> = (0..texts.len()).collect();
+    order.sort_unstable_by_key(|number| texts[*number]);
+    let mut ranks = vec![0; texts.len()];
+    order.iter().enumerate().for_each(|(rank, number)| ranks[*number] = rank);
+    (order.into_iter().map(|number| texts[number]).collect(), ranks)
 }
 
 /// The waiting deltas that may have sums of buckets in a range, in seconds.
