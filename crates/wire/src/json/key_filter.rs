@@ -44,7 +44,7 @@ impl KeyFilter {
 pub(super) const fn fingerprint(key: &[u8]) -> usize {
     match key {
         [] => 0,
-        [first, ..] => key.len() + *first as usize * 30 + key[key.len() - 1] as usize * 2,
+        [first, ..] => key.len() + *first as usize * 5 + key[key.len() - 1] as usize * 19,
     }
 }
 
