@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sqlx::SqlStr;
 
-use super::booking::Booking;
+use super::booking::{Booking, WIDTH};
 use super::compaction::{self, WaitingDeltas};
 use super::delta::Delta;
 use super::rollup::{self, Key, Sums, TABLES};
@@ -64,7 +64,7 @@ impl LedgerWriter {
         one_at_a_time: bool,
     ) -> Result<Option<Vec<&'a Booking>>, StoreError> {
         let mut fresh = Vec::with_capacity(bookings.len());
-        let mut rows = Vec::new();
+        let mut rows = Vec::with_capacity(bookings.len().min(USAGE_SIZES[0]) * WIDTH);
         let sizes = if one_at_a_time { &[1][..] } else { &USAGE_SIZES };
         for (_, chunk) in pieces(sizes, bookings) {
             rows.clear();
