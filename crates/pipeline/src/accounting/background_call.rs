@@ -72,7 +72,7 @@ impl Ticket {
         };
         let (request_id, id) = (request_id(&receipt.request_id), receipt.id.clone());
         let context = CallContext::taken_over(gateway, request_id, id, receipt.at, owner);
-        let mut builder = ReceiptBuilder::new(receipt, None);
+        let mut builder = ReceiptBuilder::new(Box::new(receipt), None);
         (builder.deployment, builder.reserved, builder.left) = (Some(deployment), reserved, true);
         builder.shard = ShardId::SHARED;
         Box::new(Self {

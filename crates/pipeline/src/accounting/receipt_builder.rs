@@ -61,9 +61,9 @@ pub struct ReceiptBuilder {
 }
 
 impl ReceiptBuilder {
-    pub(super) fn new(receipt: Receipt, trace: Option<Box<CallTrace>>) -> Self {
+    pub(super) fn new(receipt: Box<Receipt>, trace: Option<Box<CallTrace>>) -> Self {
         let shard = ShardId::of_this_thread();
-        Self { receipt: Some(Box::new(receipt)), shard, trace, ..Self::default() }
+        Self { receipt: Some(receipt), shard, trace, ..Self::default() }
     }
 
     pub(super) fn edit(&mut self, change: impl FnOnce(&mut Receipt)) {

@@ -61,7 +61,7 @@ impl Ticket {
         let trace = traces::is_recorded(exported, trace_context.as_ref())
             .then(|| CallTrace::new(arrival.endpoint, arrival.surface));
         let id = ids::text(ids::unique(arrival.at, &*gateway.entropy));
-        let receipt = Receipt {
+        let receipt = Box::new(Receipt {
             id: id.clone(),
             request_id: arrival.request_id.as_str().to_owned(),
             at: arrival.at,
@@ -73,7 +73,7 @@ impl Ticket {
             trace: trace_context,
             unbooked: !gateway.policy.accounting,
             ..Receipt::default()
-        };
+        });
         Box::new(Self {
             context: Arc::new(CallContext::new(gateway, arrival, id)),
             receipt: ReceiptBuilder::new(receipt, trace),

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use domain::call::Target;
 use domain::fault::Fault;
 use http::{HeaderMap, HeaderName, HeaderValue};
 
 use crate::call::arrival::RequestId;
-use crate::call::cache_use::CacheUse;
+use crate::call::cache_use::{CacheStatus, CacheUse};
 use crate::routing::routes::Deployment;
 
 pub const PROVIDER: HeaderName = HeaderName::from_static("x-gateway-provider");
@@ -28,6 +29,21 @@ pub struct Refused {
     pub headers: HeaderMap,
 }
 
+/// The headers of an answer of a target to the first attempt, without the cache. The values that differ from call to call
+/// are replaced in a copy, which takes half the time of making the headers anew.
+fn of_target(target: &Target) -> HeaderMap {
+    let text =
+        |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
+    let mut headers = HeaderMap::with_capacity(6);
+    headers.insert(REQUEST_ID, HeaderValue::from_static(""));
+    headers.insert(PROVIDER, text(&target.instance));
+    headers.insert(MODEL, text(&target.selector()));
+    headers.insert(ATTEMPTS, HeaderValue::from_static("1"));
+    CacheUse::default().write(&mut headers);
+    headers.insert(OVERHEAD, HeaderValue::from_static("0"));
+    headers
+}
+
 /// The headers of every inference answer, as far as they are known.
 pub fn headers(
     request_id: &RequestId,
@@ -36,14 +52,16 @@ pub fn headers(
     cache: &CacheUse,
     overhead_us: u64,
 ) -> HeaderMap {
-    let mut headers = HeaderMap::with_capacity(12);
+    let made = deployment
+        .map(|deployment| deployment.answer_headers.get_or_init(|| of_target(&deployment.target)).clone());
+    let is_usual =
+        made.is_some() && attempts == 1 && cache.status == CacheStatus::Off && cache.details.is_none();
+    let mut headers = made.unwrap_or_default();
     headers.insert(REQUEST_ID, request_id.header());
-    if let Some(deployment) = deployment {
-        headers.insert(PROVIDER, deployment.provider_header.clone());
-        headers.insert(MODEL, deployment.model_header.clone());
+    if !is_usual {
+        headers.insert(ATTEMPTS, HeaderValue::from(attempts));
+        cache.write(&mut headers);
     }
-    headers.insert(ATTEMPTS, HeaderValue::from(attempts));
-    cache.write(&mut headers);
     headers.insert(OVERHEAD, HeaderValue::from(overhead_us));
     headers
 }

@@ -9,7 +9,7 @@ pub mod prices;
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use catalog::Billable;
@@ -23,7 +23,7 @@ use domain::resources::provider::{Provider, ProviderSource};
 use domain::usage::{Tokens, Usage};
 use domain::user_path::UserPath;
 use egress::Destination;
-use http::HeaderValue;
+use http::{HeaderMap, HeaderValue};
 use wire::codec;
 use wire::vendors::{self, Vendor};
 
@@ -86,8 +86,8 @@ pub struct Deployment {
     pub tariff: Option<Arc<Tariff>>,
     /// The override of the model; without one, the default setting applies.
     pub access: Option<Arc<Access>>,
-    pub provider_header: HeaderValue,
-    pub model_header: HeaderValue,
+    /// The response headers that do not differ from call to call, once `call::response_headers` has made them.
+    pub answer_headers: OnceLock<HeaderMap>,
     pub metrics: Arc<TargetMetrics>,
     pub health: Arc<Health>,
     pub created: Option<i64>,
@@ -168,8 +168,7 @@ impl Deployment {
             facts: self.facts.clone(),
             tariff: None,
             access: self.access.clone(),
-            provider_header: self.provider_header.clone(),
-            model_header: self.model_header.clone(),
+            answer_headers: self.answer_headers.clone(),
             metrics: self.metrics.clone(),
             health: Arc::default(),
             created: self.created,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use domain::clock::Timestamp;
-use http::header::{self, HeaderMap};
+use http::header::{self, HeaderValue};
 use http::{StatusCode, response};
 use http_body::SizeHint;
 
@@ -26,18 +26,24 @@ pub(super) fn write(
     now: Timestamp,
 ) -> BodyFraming {
     write_status(head, parts.status);
+    let (mut has_date, mut has_connection, mut length) = (false, false, None);
     for (name, value) in &parts.headers {
         write_header(head, name.as_str(), value.as_bytes());
+        has_date |= *name == header::DATE;
+        has_connection |= *name == header::CONNECTION;
+        if *name == header::CONTENT_LENGTH {
+            length = length.or(Some(value));
+        }
     }
-    if !parts.headers.contains_key(header::DATE) {
+    if !has_date {
         write_header(head, "date", &date(now));
     }
-    if !keep_alive && !parts.headers.contains_key(header::CONNECTION) {
+    if !keep_alive && !has_connection {
         write_header(head, "connection", b"close");
     }
-    let framing = framing(parts.status, &parts.headers, &body, answers_head);
+    let framing = framing(parts.status, length, &body, answers_head);
     match (framing, body.exact()) {
-        _ if parts.headers.contains_key(header::CONTENT_LENGTH) || is_bodiless(parts.status) => {}
+        _ if length.is_some() || is_bodiless(parts.status) => {}
         (BodyFraming::Chunked, _) => write_header(head, "transfer-encoding", b"chunked"),
         (_, Some(length)) => write_header(head, "content-length", length.to_string().as_bytes()),
         (_, None) => {}
@@ -46,11 +52,16 @@ pub(super) fn write(
     framing
 }
 
-fn framing(status: StatusCode, headers: &HeaderMap, body: &SizeHint, answers_head: bool) -> BodyFraming {
+fn framing(
+    status: StatusCode,
+    length: Option<&HeaderValue>,
+    body: &SizeHint,
+    answers_head: bool,
+) -> BodyFraming {
     if answers_head || is_bodiless(status) {
         return BodyFraming::Absent;
     }
-    let announced = headers.get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let announced = length.and_then(|length| length.to_str().ok()?.parse().ok());
     announced.or(body.exact()).map_or(BodyFraming::Chunked, BodyFraming::Length)
 }
 

@@ -43,8 +43,9 @@ impl ResponseSender {
     ) -> Self {
         let (parts, body) = response.into_parts();
         let keep_alive = keep_alive && !closes(&parts.headers);
-        let framing =
-            response_head::write(writer.head(), &parts, body.size_hint(), !has_body, keep_alive, now);
+        let size = body.size_hint();
+        let head = writer.head(&size);
+        let framing = response_head::write(head, &parts, size, !has_body, keep_alive, now);
         let progress = if framing == BodyFraming::Absent { Progress::Complete } else { Progress::Sending };
         Self { body, framing, keep_alive, progress }
     }

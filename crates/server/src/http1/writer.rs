@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::{Buf as _, Bytes};
+use http_body::SizeHint;
 use tokio::io::AsyncWrite as _;
 use tokio::net::tcp::OwnedWriteHalf;
 
@@ -15,6 +16,8 @@ use crate::write_timeout::WriteTimer;
 
 /// Pieces up to this size are copied and written together; longer ones are written from where they are.
 const COPY_LIMIT: usize = 4 * 1024;
+/// Room for the head of a response.
+const HEAD_SIZE: usize = 1024;
 /// The writer takes no more bytes while this many wait.
 const FULL: usize = 16 * 1024;
 /// Maximum number of pieces in one system call.
@@ -41,9 +44,11 @@ impl Writer {
         self.half
     }
 
-    /// The buffer to which the head of a response is written.
-    pub(super) fn head(&mut self) -> &mut Vec<u8> {
-        self.copied.reserve(1024);
+    /// The buffer to which the head of a response is written, with room for a short body of this size.
+    pub(super) fn head(&mut self, body: &SizeHint) -> &mut Vec<u8> {
+        let body =
+            body.exact().and_then(|size| usize::try_from(size).ok()).filter(|size| *size <= COPY_LIMIT);
+        self.copied.reserve(HEAD_SIZE + body.unwrap_or(0));
         &mut self.copied
     }
 

@@ -2,14 +2,13 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use domain::call::Target;
 use domain::resources::model_override::ModelOverride;
 use domain::resources::provider::{Provider, ProviderSource};
 use egress::{Destination, Egress, Trust};
-use http::HeaderValue;
 use wire::vendors::{self, Vendor};
 
 use super::access::Overrides;
@@ -132,8 +131,6 @@ fn deployment(
         provider_type: provider.provider_type.as_str().into(),
         model: model.into(),
     };
-    let header =
-        |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
     core.health.apply_rules(&health, core.limits.breaker);
     let known = catalog::facts(&provider.provider_type, model);
     let (facts, access) = match core.overrides.find(model) {
@@ -155,8 +152,7 @@ fn deployment(
         }
     };
     Deployment {
-        provider_header: header(&target.instance),
-        model_header: header(&target.selector()),
+        answer_headers: OnceLock::new(),
         facts,
         tariff,
         access,
