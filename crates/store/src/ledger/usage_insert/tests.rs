@@ -1,3 +1,5 @@
+//! Tests of the statements that insert usage rows.
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
