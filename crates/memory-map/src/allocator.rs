@@ -20,7 +20,7 @@ fn is_aligned_anyway(size: usize, align: usize) -> bool {
 
 // SAFETY: all functions pass the request on to mimalloc, which returns null or a block of at least the size that no other
 // block overlaps. Sizes of mimalloc's blocks are multiples of a word, and blocks of a page follow each other from an address
-// that is aligned to 16 bytes, so a block without requested alignment is aligned to a word. Blocks of both kinds are freed
+// that is a multiple of a word, so a block without requested alignment is aligned to a word. Blocks of both kinds are freed
 // and resized by the same functions, whatever function allocated them.
 #[expect(unsafe_code, reason = "a global allocator is unsafe to implement")]
 unsafe impl GlobalAlloc for Allocator {

@@ -10,6 +10,10 @@ use subtle::ConstantTimeEq as _;
 #[derive(Default)]
 pub struct CredentialDigest(Mutex<Option<LastCredential>>);
 
+/// Longer credentials are not kept: they are tokens, which are known by other means, or not credentials at all, and an idle
+/// connection should hold little memory.
+const MAX_KEPT: usize = 256;
+
 struct LastCredential {
     credential: Secret,
     digest: [u8; 32],
@@ -18,8 +22,12 @@ struct LastCredential {
 impl CredentialDigest {
     /// The digest of this credential.
     pub fn of(&self, credential: &str) -> [u8; 32] {
+        if credential.len() > MAX_KEPT {
+            return auth_key::digest(credential);
+        }
         let mut last = self.0.lock();
-        // A proxy may send the credentials of several callers over one connection: the time tells none about the others.
+        // A proxy may send the credentials of several callers over one connection: the time does not tell how much of two
+        // of them is the same.
         let is_last =
             |last: &&LastCredential| last.credential.reveal().as_bytes().ct_eq(credential.as_bytes()).into();
         if let Some(last) = last.as_ref().filter(is_last) {
@@ -41,5 +49,12 @@ mod tests {
         for credential in ["one", "one", "two", "on", "one", "", "ones", "one"] {
             assert_eq!(kept.of(credential), auth_key::digest(credential), "{credential}");
         }
+        let long = "x".repeat(MAX_KEPT + 1);
+        assert_eq!(kept.of(&long), auth_key::digest(&long));
+        assert_eq!(
+            kept.0.lock().as_ref().map(|last| last.credential.reveal()),
+            Some("one"),
+            "too long to be kept"
+        );
     }
 }

@@ -87,7 +87,7 @@ pub struct Deployment {
     /// The override of the model; without one, the default setting applies.
     pub access: Option<Arc<Access>>,
     /// The response headers that do not differ from call to call, once `call::response_headers` has made them.
-    pub answer_headers: OnceLock<HeaderMap>,
+    pub answer_headers: Arc<OnceLock<HeaderMap>>,
     pub metrics: Arc<TargetMetrics>,
     pub health: Arc<Health>,
     pub created: Option<i64>,

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use domain::call::Target;
@@ -152,7 +152,7 @@ fn deployment(
         }
     };
     Deployment {
-        answer_headers: OnceLock::new(),
+        answer_headers: Arc::default(),
         facts,
         tariff,
         access,
