@@ -78,6 +78,10 @@ pub struct Sum(i128);
 
 impl Sum {
     pub fn add(&mut self, tokens: u64, rate: Rate) {
+        // Most kinds of tokens are absent in most calls.
+        if tokens == 0 {
+            return;
+        }
         self.0 = self.0.saturating_add(i128::from(tokens) * i128::from(rate.0));
     }
 
@@ -86,6 +90,9 @@ impl Sum {
     }
 
     pub fn add_units(&mut self, count: u64, each: Nanos) {
+        if count == 0 || each.0 == 0 {
+            return;
+        }
         let product = i128::from(count) * i128::from(each.0);
         self.0 = self.0.saturating_add(product.saturating_mul(1_000_000));
     }
@@ -95,7 +102,10 @@ impl Sum {
         let half = if self.0 < 0 { -500_000 } else { 500_000 };
         let scaled = self.0.saturating_add(half);
         // The costs of nearly all calls fit into the processor's own division.
-        let nanos = i64::try_from(scaled).map_or(scaled / 1_000_000, |scaled| i128::from(scaled / 1_000_000));
+        let nanos = match i64::try_from(scaled) {
+            Ok(scaled) => i128::from(scaled / 1_000_000),
+            Err(_) => scaled / 1_000_000,
+        };
         Nanos(i64::try_from(nanos).unwrap_or(if nanos < 0 { i64::MIN } else { i64::MAX }))
     }
 }

@@ -1,4 +1,4 @@
-//! The global allocator: mimalloc, with a shorter way for the usual alignments.
+//! The global allocator: mimalloc, with a fast path for the usual alignments.
 
 use std::alloc::{GlobalAlloc, Layout};
 
@@ -6,8 +6,8 @@ use libmimalloc_sys as mimalloc;
 
 /// mimalloc as the global allocator.
 ///
-/// The crate `mimalloc` asks for every block with its alignment. That takes longer than to ask without one, and for blocks
-/// over 1 KiB mimalloc allocates more and searches an aligned place in it.
+/// The crate `mimalloc` asks for every block with its alignment. That takes longer than to ask without one, and for most
+/// sizes over 1 KiB mimalloc allocates more than it needs and aligns the block within it.
 pub struct Allocator;
 
 /// Alignment of every block that is at least as large.
@@ -20,8 +20,9 @@ fn is_aligned_anyway(size: usize, align: usize) -> bool {
 
 // SAFETY: all functions pass the request on to mimalloc, which returns null or a block of at least the size that no other
 // block overlaps. Sizes of mimalloc's blocks are multiples of a word, and blocks of a page follow each other from an address
-// that is a multiple of a word, so a block without requested alignment is aligned to a word. Blocks of both kinds are freed
-// and resized by the same functions, whatever function allocated them.
+// that is a multiple of a word, so a block without requested alignment is aligned to a word. (Guarded blocks, which only
+// debug builds of mimalloc have, may not be.) Blocks of both kinds are freed and resized by the same functions, whatever
+// function allocated them.
 #[expect(unsafe_code, reason = "a global allocator is unsafe to implement")]
 unsafe impl GlobalAlloc for Allocator {
     #[inline]

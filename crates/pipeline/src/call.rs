@@ -3,6 +3,7 @@
 pub mod arrival;
 pub mod authenticate;
 pub mod cache_use;
+mod constant_time;
 pub mod context;
 pub mod credential_digest;
 pub mod effective_policy;

@@ -205,7 +205,7 @@ impl Object {
     /// The index of the member `name`, however its key is escaped.
     #[inline]
     pub fn position(&self, body: &[u8], name: &str) -> Option<usize> {
-        // Most names that are searched for are absent, and the filter knows at a few instructions.
+        // Most names that are searched for are absent, and the filter rules them out in a few instructions.
         if self.keys.may_contain(name) { self.find(body, name) } else { None }
     }
 

@@ -67,9 +67,12 @@ fn parse_one(buffer: &[u8], method: &Method) -> Result<Option<(usize, ResponseHe
     let status = response.code.and_then(|code| StatusCode::from_u16(code).ok()).ok_or_else(invalid)?;
     // Values are slices of one copy, so that they keep neither an allocation each nor the read buffer.
     let copy = Bytes::copy_from_slice(&buffer[..length]);
+    let http_1_1 = response.version == Some(1);
+    let mut framing = Framing::default();
     let mut headers = HeaderMap::with_capacity(response.headers.len());
     for header in response.headers.iter() {
         let name = HeaderName::from_bytes(header.name.as_bytes()).map_err(|_| invalid())?;
+        framing.inspect(&name, header.value);
         let start = header.value.as_ptr() as usize - buffer.as_ptr() as usize;
         let value = if header.value.is_empty() {
             Bytes::new()
@@ -78,60 +81,65 @@ fn parse_one(buffer: &[u8], method: &Method) -> Result<Option<(usize, ResponseHe
         };
         headers.append(name, HeaderValue::from_maybe_shared(value).map_err(|_| invalid())?);
     }
-    let http_1_1 = response.version == Some(1);
-    let body = body(status, &headers, method, http_1_1)?;
-    let keep_alive = body != BodyDecoder::UntilClose && keeps_alive(&headers, http_1_1);
+    let body = framing.body(status, method, http_1_1)?;
+    let keep_alive = body != BodyDecoder::UntilClose && framing.keeps_alive(http_1_1);
     Ok(Some((length, ResponseHead { status, headers, body, keep_alive })))
 }
 
-fn body(
-    status: StatusCode,
-    headers: &HeaderMap,
-    method: &Method,
-    http_1_1: bool,
-) -> Result<BodyDecoder, EgressError> {
-    if method == Method::HEAD
-        || status.is_informational()
-        || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
-    {
-        return Ok(BodyDecoder::Ended);
-    }
-    if let Some(last) = headers.get_all(TRANSFER_ENCODING).iter().next_back() {
-        if !http_1_1 {
-            return Err(invalid());
-        }
-        let last = last.as_bytes().rsplit(|byte| *byte == b',').next().unwrap_or_default();
-        let chunked = last.trim_ascii().eq_ignore_ascii_case(b"chunked");
-        return Ok(if chunked { BodyDecoder::chunked() } else { BodyDecoder::UntilClose });
-    }
-    Ok(content_length(headers)?.map_or(BodyDecoder::UntilClose, BodyDecoder::with_length))
+/// The framing of a response and the use of its connection, by its headers.
+#[derive(Default)]
+struct Framing {
+    /// Whether the last transfer coding is `chunked`, if there is one.
+    chunked: Option<bool>,
+    /// The announced length.
+    length: Option<u64>,
+    has_invalid_length: bool,
+    close: bool,
+    keep_alive: bool,
 }
 
-/// The announced length. Repeated values must be equal.
-fn content_length(headers: &HeaderMap) -> Result<Option<u64>, EgressError> {
-    let mut length = None;
-    for value in headers.get_all(CONTENT_LENGTH) {
-        for part in value.as_bytes().split(|byte| *byte == b',') {
-            let part = part.trim_ascii();
-            let digits = !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-            let parsed = str::from_utf8(part).ok().filter(|_| digits).and_then(|part| part.parse().ok());
-            let parsed: u64 = parsed.ok_or_else(invalid)?;
-            if length.is_some_and(|length| length != parsed) {
-                return Err(invalid());
+impl Framing {
+    fn inspect(&mut self, name: &HeaderName, value: &[u8]) {
+        let mut parts = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
+        if *name == CONTENT_LENGTH {
+            parts.for_each(|part| self.announce(part));
+        } else if *name == TRANSFER_ENCODING {
+            self.chunked = parts.next_back().map(|last| last.eq_ignore_ascii_case(b"chunked"));
+        } else if *name == CONNECTION {
+            for option in parts {
+                self.close |= option.eq_ignore_ascii_case(b"close");
+                self.keep_alive |= option.eq_ignore_ascii_case(b"keep-alive");
             }
-            length = Some(parsed);
         }
     }
-    Ok(length)
-}
 
-fn keeps_alive(headers: &HeaderMap, http_1_1: bool) -> bool {
-    let has = |option: &[u8]| {
-        let values = headers.get_all(CONNECTION).iter();
-        let mut options = values.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-        options.any(|text| text.trim_ascii().eq_ignore_ascii_case(option))
-    };
-    if http_1_1 { !has(b"close") } else { has(b"keep-alive") && !has(b"close") }
+    /// Repeated lengths must be equal.
+    fn announce(&mut self, length: &[u8]) {
+        let digits = !length.is_empty() && length.iter().all(u8::is_ascii_digit);
+        let parsed = str::from_utf8(length).ok().filter(|_| digits).and_then(|length| length.parse().ok());
+        self.has_invalid_length |= parsed.is_none() || self.length.is_some_and(|known| Some(known) != parsed);
+        self.length = parsed;
+    }
+
+    fn body(&self, status: StatusCode, method: &Method, http_1_1: bool) -> Result<BodyDecoder, EgressError> {
+        if method == Method::HEAD
+            || status.is_informational()
+            || matches!(status, StatusCode::NO_CONTENT | StatusCode::NOT_MODIFIED)
+        {
+            return Ok(BodyDecoder::Ended);
+        }
+        match self.chunked {
+            Some(_) if !http_1_1 => Err(invalid()),
+            Some(true) => Ok(BodyDecoder::chunked()),
+            Some(false) => Ok(BodyDecoder::UntilClose),
+            None if self.has_invalid_length => Err(invalid()),
+            None => Ok(self.length.map_or(BodyDecoder::UntilClose, BodyDecoder::with_length)),
+        }
+    }
+
+    fn keeps_alive(&self, http_1_1: bool) -> bool {
+        (http_1_1 || self.keep_alive) && !self.close
+    }
 }
 
 fn invalid() -> EgressError {

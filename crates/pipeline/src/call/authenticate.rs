@@ -11,9 +11,9 @@ use domain::session::{SessionKind, SessionOwner};
 use futures_util::future::BoxFuture;
 use http::HeaderMap;
 use identity::token::{self, TokenRejection};
-use subtle::ConstantTimeEq as _;
 
 use crate::call::arrival::{self, Arrival};
+use crate::call::constant_time;
 use crate::call::credential_digest::CredentialDigest;
 use crate::call::session_cookie;
 use crate::gateway::Gateway;
@@ -78,9 +78,9 @@ pub fn authenticate(snapshot: &Snapshot, presented: Presented<'_>) -> Result<Pri
 /// The credential that a client sent. If there is an `Authorization` header, the others are ignored.
 pub fn credential<'a>(headers: &'a HeaderMap, query: Option<&'a str>) -> Option<&'a str> {
     if let Some(value) = headers.get(http::header::AUTHORIZATION) {
-        let (scheme, token) = value.to_str().ok()?.trim().split_once(' ')?;
-        let token = token.trim();
-        return (scheme.eq_ignore_ascii_case("bearer") && !token.is_empty()).then_some(token);
+        let (scheme, token) = value.to_str().ok()?.trim_ascii().split_at_checked("bearer ".len())?;
+        let token = token.trim_ascii();
+        return (scheme.eq_ignore_ascii_case("bearer ") && !token.is_empty()).then_some(token);
     }
     ["x-api-key", "api-key", "x-goog-api-key"]
         .iter()
@@ -190,7 +190,7 @@ fn identify_digest(
     digest: &[u8; 32],
     now: Timestamp,
 ) -> Result<Principal, KeyRejection> {
-    if digest.ct_eq(&snapshot.master).into() {
+    if constant_time::is_same(digest, &snapshot.master) {
         return Ok(Principal::Master);
     }
     verify_key(snapshot, digest, now)
@@ -261,7 +261,7 @@ pub fn reauthenticate(
 
 fn verify_key(snapshot: &Snapshot, digest: &[u8; 32], now: Timestamp) -> Result<Principal, KeyRejection> {
     let key = snapshot.keys.find(digest).ok_or(KeyRejection::Unknown)?;
-    if !bool::from(digest.ct_eq(&key.digest)) {
+    if !constant_time::is_same(digest, &key.digest) {
         return Err(KeyRejection::Unknown);
     }
     if !key.active {

@@ -3,7 +3,8 @@
 use domain::resources::auth_key;
 use domain::secret::Secret;
 use parking_lot::Mutex;
-use subtle::ConstantTimeEq as _;
+
+use crate::call::constant_time;
 
 /// Keeps the digest of one credential. Clients send the same credential with every request of a connection, and hashing it
 /// takes most of the time of authentication. Whether it is valid is decided for each request.
@@ -26,10 +27,10 @@ impl CredentialDigest {
             return auth_key::digest(credential);
         }
         let mut last = self.0.lock();
-        // A proxy may send the credentials of several callers over one connection: the time does not tell how much of two
-        // of them is the same.
-        let is_last =
-            |last: &&LastCredential| last.credential.reveal().as_bytes().ct_eq(credential.as_bytes()).into();
+        // In constant time, because a proxy may send the credentials of several callers over one connection.
+        let is_last = |last: &&LastCredential| {
+            constant_time::is_same(last.credential.reveal().as_bytes(), credential.as_bytes())
+        };
         if let Some(last) = last.as_ref().filter(is_last) {
             return last.digest;
         }

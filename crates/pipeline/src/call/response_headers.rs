@@ -29,12 +29,15 @@ pub struct Refused {
     pub headers: HeaderMap,
 }
 
+/// Number of headers that an answer usually has in the end. The copies of a map without room for them would grow.
+const ROOM: usize = 12;
+
 /// The headers of an answer of a target to the first attempt, without the cache. The values that differ from call to call
 /// are replaced in a copy, which takes half the time of making the headers anew.
 fn of_target(target: &Target) -> HeaderMap {
     let text =
         |text: &str| HeaderValue::from_str(text).unwrap_or_else(|_| HeaderValue::from_static("unprintable"));
-    let mut headers = HeaderMap::with_capacity(6);
+    let mut headers = HeaderMap::with_capacity(ROOM);
     headers.insert(REQUEST_ID, HeaderValue::from_static(""));
     headers.insert(PROVIDER, text(&target.instance));
     headers.insert(MODEL, text(&target.selector()));

@@ -70,7 +70,7 @@ pub struct Resolved {
 pub fn resolve(asking: &RoutingRequest<'_>, trail: &mut impl Trail) -> Result<Resolved, Fault> {
     let model = asking.model.map(str::trim).filter(|model| !model.is_empty());
     let model = model.ok_or_else(fault::model_required)?;
-    if model.split('/').any(|segment| matches!(segment, "." | "..")) {
+    if model.as_bytes().split(|byte| *byte == b'/').any(|segment| matches!(segment, b"." | b"..")) {
         return Err(fault::invalid_parameter("model", "A model's name has no segments '.' or '..'."));
     }
     let asking = &RoutingRequest { access: asking.access.called(model), ..*asking };

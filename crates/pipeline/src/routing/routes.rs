@@ -110,7 +110,7 @@ impl InstanceConfig {
 
     /// Fills in the model and the API version in a path template.
     pub fn fill(&self, template: &str, model: &str) -> String {
-        // Most templates have no placeholder, and a search for a byte is much shorter than one for a text.
+        // Most templates have no placeholder, and a byte is found faster than a text.
         let placeholder = if template.contains('{') { template.split_once("{model}") } else { None };
         let mut path = match placeholder {
             None => template.to_owned(),

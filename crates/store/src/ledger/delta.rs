@@ -42,9 +42,9 @@ impl Delta {
     pub fn of(bookings: &[&Booking]) -> Option<Self> {
         // Labels are shared within a batch, so most equal ones are found by comparing pointers. Sorting is cheaper than a
         // table of sums, which are large and would be moved whenever it grows.
-        let sum = |booking: &Booking| (rollup::quarter(booking.at), Arc::as_ptr(&booking.label));
-        let mut sorted: Vec<_> = bookings.iter().map(|booking| (sum(booking), *booking)).collect();
-        sorted.sort_unstable_by_key(|(sum, _)| *sum);
+        let key = |booking: &Booking| (rollup::quarter(booking.at), Arc::as_ptr(&booking.label));
+        let mut sorted: Vec<_> = bookings.iter().map(|booking| (key(booking), *booking)).collect();
+        sorted.sort_unstable_by_key(|(key, _)| *key);
         let mut encoder = Encoder::default();
         for group in sorted.chunk_by(|(one, _), (other, _)| one == other) {
             let mut sums = Sums::default();

@@ -15,7 +15,7 @@ use crate::StoreError;
 use crate::database::{Writing, placeholders, sql};
 
 /// Rows per statement. Only a few sizes, so that prepared statements are reused. Larger statements wake the thread of a
-/// SQLite connection less often, but are larger themselves.
+/// SQLite connection less often, but bind more values, and are kept prepared.
 const SIZES: [usize; 3] = [32, 8, 1];
 /// Rows per statement that inserts usage rows. The thread of a SQLite connection is woken for each statement; with more
 /// rows than these a statement binds more texts than the lookaside slots can hold, which costs more.

@@ -1,6 +1,6 @@
 //! Statements that insert usage rows. Binding a value costs more than storing it, so that a statement binds only what
-//! differs between its rows: columns that have the same plain value in all rows are written as literals, and labels that
-//! all rows share are bound once.
+//! differs between its rows: columns that have the same plain value in all rows are written as literals, and labels and a
+//! few other columns that all rows share are bound once.
 
 mod forms;
 #[cfg(test)]
@@ -18,7 +18,7 @@ use super::booking::{WIDTH, columns};
 use crate::database::{Value, sql};
 
 /// Statements that are kept, so that the database prepares few. Further combinations of forms use the most similar of
-/// these.
+/// these, else one that binds every column, of which there is one for each number of rows.
 const MAX_STATEMENTS: usize = 64;
 
 /// The columns in the order of the table. SQLite evaluates values that come in this order directly into the row, and

@@ -1,6 +1,6 @@
 //! A Bloom filter of the keys in a scanned body.
 
-/// The keys of an object, at any depth, as a set that may contain others too. The scanner fills it at a few
+/// The keys of an object, at any depth, as a set that may contain others too. The scanner fills it with a few
 /// instructions per key, and most searches for a member end with it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyFilter([u64; 2]);
