@@ -86,16 +86,15 @@ enum ChunkState {
     Malformed,
 }
 
-/// The size of the next chunk and the length of the framing between the chunks, if that is complete and has no extension,
-/// as nearly always. Faster than byte by byte; the last chunk is left to `step`.
-fn next_size(bytes: &[u8]) -> Option<(u64, usize)> {
+/// The size at the start of a chunk and the length of its line, if the line is complete and has no extension, as nearly
+/// always. Faster than byte by byte; the last chunk is left to `step`.
+fn chunk_size(bytes: &[u8]) -> Option<(u64, usize)> {
     const MAX_DIGITS: usize = 8;
-    let digits = bytes.strip_prefix(b"\r\n")?;
     let mut size = 0;
-    for (index, byte) in digits.iter().enumerate().take(MAX_DIGITS + 1) {
+    for (index, byte) in bytes.iter().enumerate().take(MAX_DIGITS + 1) {
         match char::from(*byte).to_digit(16) {
             Some(digit) if index < MAX_DIGITS => size = size << 4 | u64::from(digit),
-            None if size > 0 && digits[index..].starts_with(b"\r\n") => return Some((size, index + 4)),
+            None if size > 0 && bytes[index..].starts_with(b"\r\n") => return Some((size, index + 2)),
             Some(_) | None => return None,
         }
     }
@@ -111,16 +110,7 @@ impl ChunkedDecoder {
         let (mut start, mut end, mut at) = (0, 0, 0);
         while at < bytes.len() && !matches!(self.state, ChunkState::Ended | ChunkState::Malformed) {
             let ChunkState::Data { left } = self.state else {
-                if self.state == ChunkState::DataCr
-                    && let Some((size, length)) = next_size(&bytes[at..])
-                {
-                    self.state = ChunkState::Data { left: size };
-                    at += length;
-                    continue;
-                }
-                // Data before the fault is returned first; the next call reports it.
-                self.state = self.step(bytes[at]).unwrap_or(ChunkState::Malformed);
-                at += 1;
+                at += self.read_framing(&bytes[at..]);
                 continue;
             };
             let count = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len() - at);
@@ -142,6 +132,25 @@ impl ChunkedDecoder {
         let data = buffer.split_to(end - start).freeze();
         buffer.advance(at - end);
         Ok(data)
+    }
+
+    /// Reads some of the framing at the start of `bytes`, which are not empty; returns its length.
+    fn read_framing(&mut self, bytes: &[u8]) -> usize {
+        match self.state {
+            ChunkState::DataCr if bytes.starts_with(b"\r\n") => {
+                self.state = ChunkState::Size { size: 0, digits: 0 };
+                2
+            }
+            ChunkState::Size { digits: 0, .. } if let Some((size, length)) = chunk_size(bytes) => {
+                self.state = ChunkState::Data { left: size };
+                length
+            }
+            // Data before the fault is returned first; the next call reports it.
+            _ => {
+                self.state = self.step(bytes[0]).unwrap_or(ChunkState::Malformed);
+                1
+            }
+        }
     }
 
     /// The state after one byte of framing.
