@@ -1,7 +1,7 @@
 //! How the cost of a call grows with a second worker thread, at the same load.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use bench::report::Row;
 use rustix::process::Pid;
@@ -14,10 +14,11 @@ use super::stage::Actor;
 /// Two workers then make at least 1.85 times the calls of one.
 const MOST: f64 = 2.0 / 1.85;
 
-/// Compares the same calls with one worker and with two, in turns. None on a machine with one core.
-pub async fn measure(plan: &Plan) -> io::Result<Option<Row>> {
+/// Compares the same calls with one worker and with two, in turns, for the gateway and for nginx, whose figure shows what the
+/// machine adds. None on a machine with one core.
+pub async fn measure(plan: &Plan) -> io::Result<Vec<Row>> {
     if sched_getaffinity(None)?.count() < 2 {
-        return Ok(None);
+        return Ok(Vec::new());
     }
     let mock = Actor::mock()?;
     let mut actors = Vec::new();
@@ -25,7 +26,29 @@ pub async fn measure(plan: &Plan) -> io::Result<Option<Row>> {
         let directory = scratch(&format!("workers-{workers}"))?;
         actors.push((start(&mock, &directory, workers)?, directory));
     }
-    compare(plan, actors, "CPU-µs with two workers, times that with one", MOST).await.map(Some)
+    let name = "CPU-µs with two workers, times that with one";
+    let mut rows = vec![compare(plan, actors, name, Some(MOST)).await?];
+    if let Some(actors) = start_nginx(&mock).await? {
+        rows.push(compare(plan, actors, "the same of nginx", None).await?);
+    }
+    Ok(rows)
+}
+
+/// Starts nginx with one worker and with two; `None` if it is not installed.
+async fn start_nginx(mock: &Actor) -> io::Result<Option<Vec<(Actor, PathBuf)>>> {
+    let mut actors = Vec::new();
+    for workers in [1, 2] {
+        let directory = scratch(&format!("nginx-workers-{workers}"))?;
+        match Actor::nginx(mock, &directory, true, workers) {
+            Ok(actor) => actors.push((actor, directory)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+    for (actor, _) in &actors {
+        actor.listening().await?;
+    }
+    Ok(Some(actors))
 }
 
 /// Starts the gateway on as many cores as it shall have workers; afterwards its threads may run on all cores.

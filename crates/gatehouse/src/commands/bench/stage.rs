@@ -80,11 +80,11 @@ impl Actor {
         Self::start(command.arg("serve"))
     }
 
-    pub fn nginx(mock: &Self, directory: &Path, buffering: bool) -> io::Result<Self> {
+    pub fn nginx(mock: &Self, directory: &Path, buffering: bool, workers: usize) -> io::Result<Self> {
         let port = std::net::TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port();
         let upstream = mock.url.trim_start_matches("http://").to_owned();
         let line: Vec<OsString> =
-            nginx::prepare(directory, &NginxConfig { port, upstream, buffering, workers: 2 })?;
+            nginx::prepare(directory, &NginxConfig { port, upstream, buffering, workers })?;
         let (program, arguments) = line.split_first().ok_or_else(|| io::Error::other("no command"))?;
         let child =
             Command::new(program).args(arguments).stdin(Stdio::null()).spawn().map_err(|error| {
