@@ -136,21 +136,24 @@ impl ChunkedDecoder {
 
     /// Reads some of the framing at the start of `bytes`, which are not empty; returns its length.
     fn read_framing(&mut self, bytes: &[u8]) -> usize {
-        match self.state {
-            ChunkState::DataCr if bytes.starts_with(b"\r\n") => {
-                self.state = ChunkState::Size { size: 0, digits: 0 };
-                2
-            }
-            ChunkState::Size { digits: 0, .. } if let Some((size, length)) = chunk_size(bytes) => {
+        let before_size = match self.state {
+            ChunkState::DataCr if bytes.starts_with(b"\r\n") => Some(2),
+            ChunkState::Size { digits: 0, .. } => Some(0),
+            _ => None,
+        };
+        if let Some(skipped) = before_size {
+            if let Some((size, length)) = chunk_size(&bytes[skipped..]) {
                 self.state = ChunkState::Data { left: size };
-                length
+                return skipped + length;
             }
-            // Data before the fault is returned first; the next call reports it.
-            _ => {
-                self.state = self.step(bytes[0]).unwrap_or(ChunkState::Malformed);
-                1
+            if skipped > 0 {
+                self.state = ChunkState::Size { size: 0, digits: 0 };
+                return skipped;
             }
         }
+        // Data before the fault is returned first; the next call reports it.
+        self.state = self.step(bytes[0]).unwrap_or(ChunkState::Malformed);
+        1
     }
 
     /// The state after one byte of framing.
