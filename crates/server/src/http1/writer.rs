@@ -18,8 +18,11 @@ use crate::write_timeout::WriteTimer;
 const COPY_LIMIT: usize = 4 * 1024;
 /// Room for the head of a response.
 const HEAD_SIZE: usize = 1024;
-/// The writer takes no more bytes while this many wait.
-const FULL: usize = 16 * 1024;
+/// The writer takes no more bytes while this many copied ones wait.
+const MAX_COPIED: usize = 16 * 1024;
+/// The same of long pieces. A piece is usually what was read from a provider at once; with less room, the end of an answer that
+/// arrived together with it would take a system call of its own.
+const MAX_QUEUED: usize = 32 * 1024;
 /// Maximum number of pieces in one system call.
 const MAX_SLICES: usize = 16;
 
@@ -28,6 +31,8 @@ pub(super) struct Writer {
     half: OwnedWriteHalf,
     /// Long pieces, and what was copied before them.
     queue: VecDeque<Bytes>,
+    /// The number of bytes in the queue.
+    queued: usize,
     /// Heads, chunk sizes and short pieces, after those of the queue.
     copied: Vec<u8>,
     /// The number of bytes of `copied` that were written.
@@ -37,7 +42,14 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(half: OwnedWriteHalf, timeout: Duration) -> Self {
-        Self { half, queue: VecDeque::new(), copied: Vec::new(), written: 0, timer: WriteTimer::new(timeout) }
+        Self {
+            half,
+            queue: VecDeque::new(),
+            queued: 0,
+            copied: Vec::new(),
+            written: 0,
+            timer: WriteTimer::new(timeout),
+        }
     }
 
     pub(super) fn into_half(self) -> OwnedWriteHalf {
@@ -57,7 +69,7 @@ impl Writer {
             return self.copied.extend_from_slice(&piece);
         }
         self.enqueue_copied();
-        self.queue.push_back(piece);
+        self.enqueue(piece);
     }
 
     /// Appends a piece as a chunk of the chunked transfer coding.
@@ -73,14 +85,19 @@ impl Writer {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        !self.queue.is_empty() || self.copied.len() - self.written >= FULL
+        self.queued >= MAX_QUEUED || self.copied.len() - self.written >= MAX_COPIED
+    }
+
+    fn enqueue(&mut self, piece: Bytes) {
+        self.queued += piece.len();
+        self.queue.push_back(piece);
     }
 
     fn enqueue_copied(&mut self) {
         if self.copied.len() > self.written {
             let mut copied = Bytes::from(std::mem::take(&mut self.copied));
             copied.advance(self.written);
-            self.queue.push_back(copied);
+            self.enqueue(copied);
         }
         self.copied.clear();
         self.written = 0;
@@ -110,6 +127,7 @@ impl Writer {
     }
 
     fn advance_queue(&mut self, mut written: usize) {
+        self.queued -= written;
         while let Some(piece) = self.queue.front_mut() {
             if written < piece.len() {
                 return piece.advance(written);
@@ -123,6 +141,7 @@ impl Writer {
     pub(super) fn release(&mut self) {
         self.copied = Vec::new();
         self.queue = VecDeque::new();
+        self.queued = 0;
     }
 
     /// Sends the end of the connection to the client.
@@ -153,7 +172,33 @@ fn size_line(size: usize, line: &mut [u8; 18]) -> &[u8] {
 
 #[cfg(test)]
 mod tests {
-    use super::size_line;
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::{TcpListener, TcpStream};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn short_pieces_are_taken_after_a_long_one_until_the_writer_is_full() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let (mut other, _) = listener.accept().await.unwrap();
+        let mut writer = Writer::new(client.into_split().1, Duration::from_secs(5));
+        let long = Bytes::from(vec![b'a'; 20 * 1024]);
+        let mut expected = Vec::new();
+        for _ in 0..2 {
+            for piece in [long.clone(), Bytes::from_static(b"end"), long.clone()] {
+                assert!(!writer.is_full());
+                expected.extend_from_slice(&piece);
+                writer.push(piece);
+            }
+            assert!(writer.is_full());
+            poll_fn(|context| writer.poll_flush(context)).await.unwrap();
+        }
+        drop(writer);
+        let mut received = Vec::new();
+        other.read_to_end(&mut received).await.unwrap();
+        assert_eq!(received, expected);
+    }
 
     #[test]
     fn chunk_sizes_are_hexadecimal() {
