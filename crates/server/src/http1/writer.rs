@@ -31,8 +31,6 @@ pub(super) struct Writer {
     half: OwnedWriteHalf,
     /// Long pieces, and what was copied before them.
     queue: VecDeque<Bytes>,
-    /// The number of bytes in the queue.
-    queued: usize,
     /// Heads, chunk sizes and short pieces, after those of the queue.
     copied: Vec<u8>,
     /// The number of bytes of `copied` that were written.
@@ -42,14 +40,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(half: OwnedWriteHalf, timeout: Duration) -> Self {
-        Self {
-            half,
-            queue: VecDeque::new(),
-            queued: 0,
-            copied: Vec::new(),
-            written: 0,
-            timer: WriteTimer::new(timeout),
-        }
+        Self { half, queue: VecDeque::new(), copied: Vec::new(), written: 0, timer: WriteTimer::new(timeout) }
     }
 
     pub(super) fn into_half(self) -> OwnedWriteHalf {
@@ -69,7 +60,7 @@ impl Writer {
             return self.copied.extend_from_slice(&piece);
         }
         self.enqueue_copied();
-        self.enqueue(piece);
+        self.queue.push_back(piece);
     }
 
     /// Appends a piece as a chunk of the chunked transfer coding.
@@ -85,19 +76,15 @@ impl Writer {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.queued >= MAX_QUEUED || self.copied.len() - self.written >= MAX_COPIED
-    }
-
-    fn enqueue(&mut self, piece: Bytes) {
-        self.queued += piece.len();
-        self.queue.push_back(piece);
+        let queued: usize = self.queue.iter().map(Bytes::len).sum();
+        queued >= MAX_QUEUED || self.copied.len() - self.written >= MAX_COPIED
     }
 
     fn enqueue_copied(&mut self) {
         if self.copied.len() > self.written {
             let mut copied = Bytes::from(std::mem::take(&mut self.copied));
             copied.advance(self.written);
-            self.enqueue(copied);
+            self.queue.push_back(copied);
         }
         self.copied.clear();
         self.written = 0;
@@ -127,7 +114,6 @@ impl Writer {
     }
 
     fn advance_queue(&mut self, mut written: usize) {
-        self.queued -= written;
         while let Some(piece) = self.queue.front_mut() {
             if written < piece.len() {
                 return piece.advance(written);
@@ -141,7 +127,6 @@ impl Writer {
     pub(super) fn release(&mut self) {
         self.copied = Vec::new();
         self.queue = VecDeque::new();
-        self.queued = 0;
     }
 
     /// Sends the end of the connection to the client.
