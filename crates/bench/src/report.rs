@@ -29,8 +29,10 @@ pub struct Row {
     pub nginx: Option<f64>,
     pub floor: Option<f64>,
     pub direct: Option<f64>,
-    /// The value that is compared with `reach` and `aim`.
-    pub ratio: Option<f64>,
+    /// The value that is compared with `reach` and `aim`: the median of the rounds.
+    pub figure: Option<f64>,
+    /// The lowest and the highest value of single rounds.
+    pub spread: Option<[f64; 2]>,
     pub reach: Option<f64>,
     pub aim: Option<f64>,
     pub verdict: Verdict,
@@ -43,8 +45,28 @@ pub enum Against {
     Nginx,
     /// The gateway's value minus nginx's.
     MoreThanNginx,
+    /// The gateway's value divided by the direct one.
+    Direct,
+    /// The gateway's value minus the direct one.
+    MoreThanDirect,
     /// The gateway's own value.
     Itself,
+}
+
+impl Against {
+    fn figure(self, Figures { gateway, nginx, direct, .. }: &Figures) -> Option<f64> {
+        let ratio = |other: Option<f64>| {
+            gateway.zip(other).filter(|(_, other)| *other > 0.0).map(|(gateway, other)| gateway / other)
+        };
+        let difference = |other: Option<f64>| gateway.zip(other).map(|(gateway, other)| gateway - other);
+        match self {
+            Self::Nginx => ratio(*nginx),
+            Self::MoreThanNginx => difference(*nginx),
+            Self::Direct => ratio(*direct),
+            Self::MoreThanDirect => difference(*direct),
+            Self::Itself => *gateway,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -56,6 +78,7 @@ pub enum Verdict {
     NotJudged,
 }
 
+/// The values of one round.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     pub gateway: Option<f64>,
@@ -65,30 +88,48 @@ pub struct Figures {
 }
 
 impl Row {
+    /// Judges the median of the rounds' values. A machine that changes its speed changes the values of all actors in a round,
+    /// but hardly their ratio.
     pub fn judge(
         name: impl Into<String>,
-        figures: Figures,
+        rounds: &[Figures],
         against: Against,
         reach: Option<f64>,
         aim: Option<f64>,
     ) -> Self {
-        let Figures { gateway, nginx, floor, direct } = figures;
-        let ratio = match against {
-            Against::Itself => gateway,
-            Against::Nginx => {
-                gateway.zip(nginx).filter(|(_, nginx)| *nginx > 0.0).map(|(gateway, nginx)| gateway / nginx)
-            }
-            Against::MoreThanNginx => gateway.zip(nginx).map(|(gateway, nginx)| gateway - nginx),
-        };
-        let within = |limit: Option<f64>| ratio.zip(limit).is_some_and(|(ratio, limit)| ratio <= limit);
-        let verdict = match (ratio, reach.or(aim)) {
+        let of_rounds = |value: &dyn Fn(&Figures) -> Option<f64>| sorted(rounds.iter().filter_map(value));
+        let single = of_rounds(&|round| against.figure(round));
+        let figure = median(&single);
+        let within = |limit: Option<f64>| figure.zip(limit).is_some_and(|(figure, limit)| figure <= limit);
+        let verdict = match (figure, reach.or(aim)) {
             (Some(_), Some(_)) if within(aim) => Verdict::Aim,
             (Some(_), Some(_)) if within(reach) => Verdict::Reach,
             (Some(_), Some(_)) => Verdict::Miss,
             _ => Verdict::NotJudged,
         };
-        Self { name: name.into(), gateway, nginx, floor, direct, ratio, reach, aim, verdict }
+        Self {
+            name: name.into(),
+            gateway: median(&of_rounds(&|round| round.gateway)),
+            nginx: median(&of_rounds(&|round| round.nginx)),
+            floor: median(&of_rounds(&|round| round.floor)),
+            direct: median(&of_rounds(&|round| round.direct)),
+            figure,
+            spread: single.first().zip(single.last()).map(|(lowest, highest)| [*lowest, *highest]),
+            reach,
+            aim,
+            verdict,
+        }
     }
+}
+
+fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+fn median(sorted: &[f64]) -> Option<f64> {
+    sorted.get(sorted.len() / 2).copied()
 }
 
 impl Report {
@@ -100,9 +141,26 @@ impl Report {
         self.rows.iter().any(|row| row.verdict == Verdict::Miss)
     }
 
+    /// A value of the measurements of one name, by round.
+    pub fn rounds(&self, name: &str, value: impl Fn(&Measurement) -> f64) -> Vec<Figures> {
+        let of_actor = |actor: &str| -> Vec<f64> {
+            let own = self.measurements.iter().filter(|round| round.name == name && round.actor == actor);
+            own.map(&value).collect()
+        };
+        let [gateway, nginx, floor, direct] = ["gateway", "nginx", "floor", "direct"].map(of_actor);
+        let figures = |round: usize| Figures {
+            gateway: gateway.get(round).copied(),
+            nginx: nginx.get(round).copied(),
+            floor: floor.get(round).copied(),
+            direct: direct.get(round).copied(),
+        };
+        (0..gateway.len()).map(figures).collect()
+    }
+
     pub fn table(&self) -> String {
-        let head = ["what", "gateway", "nginx", "floor", "direct", "figure", "reach", "aim", "verdict"]
-            .map(str::to_owned);
+        let head =
+            ["what", "gateway", "nginx", "floor", "direct", "figure", "rounds", "reach", "aim", "verdict"]
+                .map(str::to_owned);
         align(std::iter::once(head).chain(self.rows.iter().map(cells)).collect())
     }
 
@@ -157,16 +215,18 @@ fn details(measurement: &Measurement) -> [String; 10] {
     ]
 }
 
-fn cells(row: &Row) -> [String; 9] {
+fn cells(row: &Row) -> [String; 10] {
     let verdict = match row.verdict {
         Verdict::Aim => "aim met",
         Verdict::Reach => "reached",
         Verdict::Miss => "MISS",
         Verdict::NotJudged => "–",
     };
-    let numbers = [row.gateway, row.nginx, row.floor, row.direct, row.ratio, row.reach, row.aim].map(number);
-    let [gateway, nginx, floor, direct, ratio, reach, aim] = numbers;
-    [row.name.clone(), gateway, nginx, floor, direct, ratio, reach, aim, verdict.to_owned()]
+    let numbers = [row.gateway, row.nginx, row.floor, row.direct, row.figure, row.reach, row.aim].map(number);
+    let [gateway, nginx, floor, direct, figure, reach, aim] = numbers;
+    let spread = row.spread.filter(|[lowest, highest]| lowest < highest);
+    let spread = spread.map(|ends| ends.map(|end| number(Some(end))).join("–")).unwrap_or_default();
+    [row.name.clone(), gateway, nginx, floor, direct, figure, spread, reach, aim, verdict.to_owned()]
 }
 
 fn number(value: Option<f64>) -> String {
@@ -182,9 +242,12 @@ fn number(value: Option<f64>) -> String {
 mod tests {
     use super::*;
 
+    fn round(gateway: Option<f64>, nginx: Option<f64>) -> Figures {
+        Figures { gateway, nginx, ..Figures::default() }
+    }
+
     fn verdict(gateway: Option<f64>, nginx: Option<f64>, against: Against) -> Verdict {
-        let figures = Figures { gateway, nginx, ..Figures::default() };
-        Row::judge("row", figures, against, Some(3.0), Some(2.0)).verdict
+        Row::judge("row", &[round(gateway, nginx)], against, Some(3.0), Some(2.0)).verdict
     }
 
     #[test]
@@ -199,10 +262,24 @@ mod tests {
     }
 
     #[test]
+    fn the_median_of_the_ratios_is_judged() {
+        // The machine is half as fast in the second round; the quotient of the medians would be 4.
+        let rounds =
+            [(20.0, 10.0), (40.0, 20.0), (42.0, 10.0)].map(|(own, nginx)| round(Some(own), Some(nginx)));
+        let row = Row::judge("row", &rounds, Against::Nginx, Some(2.3), Some(2.0));
+        assert_eq!((row.gateway, row.nginx, row.figure), (Some(40.0), Some(10.0), Some(2.0)));
+        assert_eq!(row.spread, Some([2.0, 4.2]));
+        assert_eq!(row.verdict, Verdict::Aim);
+        let report = Report { rows: vec![row], ..Report::default() };
+        assert!(report.table().contains("2.00–4.20"));
+    }
+
+    #[test]
     fn the_table_lines_up_and_the_json_reads_back() {
         let figures = Figures { gateway: Some(28.4), nginx: Some(15.0), floor: Some(22.0), direct: None };
-        let long = Row::judge("CPU-µs per request, 1 KB chat", figures, Against::Nginx, Some(3.0), Some(2.0));
-        let short = Row::judge("x", Figures::default(), Against::Itself, None, None);
+        let long =
+            Row::judge("CPU-µs per request, 1 KB chat", &[figures], Against::Nginx, Some(3.0), Some(2.0));
+        let short = Row::judge("x", &[], Against::Itself, None, None);
         let report = Report { rows: vec![long, short], ..Report::default() };
         assert!(!report.missed());
         let table = report.table();

@@ -86,38 +86,46 @@ pub async fn measure(plan: &Plan) -> io::Result<Report> {
     let idle = cast.gateway.settled().await?.rss as f64 / MEBIBYTE;
     for shape in &SHAPES {
         print_progress(shape.name);
-        let row = cpu(plan, &cast, shape, &mut report.measurements).await?;
-        report.rows.push(row);
+        measure_cpu(plan, &cast, shape, &mut report.measurements).await?;
+        let rounds = report.rounds(shape.name, |round| round.cpu_per_request);
+        report.rows.push(Row::judge(shape.name, &rounds, Against::Nginx, Some(shape.reach), Some(shape.aim)));
     }
-    report.rows.push(tail_latency(&SHAPES[0], &report.measurements));
+    let rounds = report.rounds(SHAPES[0].name, |round| round.load.latency_p99);
+    report.rows.push(Row::judge(
+        "µs p99, 1 KB chat, 32 connections",
+        &rounds,
+        Against::Nginx,
+        Some(1.6),
+        Some(1.6),
+    ));
     print_progress("a translated stream");
     report.rows.push(translated(plan, &cast).await?);
     print_progress("time to first byte and latency");
     report.rows.push(first_byte(plan, &cast).await?);
     report.rows.push(single(plan, &cast).await?);
-    let itself = |gateway: f64| Figures { gateway: Some(gateway), ..Figures::default() };
-    report.rows.push(Row::judge("MiB RSS, idle", itself(idle), Against::Itself, Some(18.0), Some(15.0)));
+    let itself = |gateway: f64| [Figures { gateway: Some(gateway), ..Figures::default() }];
+    report.rows.push(Row::judge("MiB RSS, idle", &itself(idle), Against::Itself, Some(18.0), Some(15.0)));
     let peak = with_streams(plan, &cast).await?;
     report.rows.push(Row::judge(
         "MiB RSS, 256 streams",
-        itself(peak),
+        &itself(peak),
         Against::Itself,
         Some(40.0),
         Some(40.0),
     ));
     drop(cast);
     print_progress("start");
-    let (start, counted) = start(plan).await?;
+    let (starts, counted) = start(plan).await?;
     report.rows.push(Row::judge(
         "ms, start to first answer",
-        itself(start),
+        &starts,
         Against::Itself,
         Some(100.0),
         Some(50.0),
     ));
     report.rows.push(Row::judge(
         "MiB RSS, idle, tokenizer loaded",
-        itself(counted),
+        &itself(counted),
         Against::Itself,
         None,
         None,
@@ -199,44 +207,26 @@ fn honest(report: LoadReport) -> io::Result<LoadReport> {
     }
 }
 
-/// The 99th percentile of the latency, in the rounds in which the CPU time was measured.
-fn tail_latency(shape: &Shape, measurements: &[Measurement]) -> Row {
-    let figure = |name: &str| {
-        let rounds = measurements.iter().filter(|round| round.actor == name && round.name == shape.name);
-        median(rounds.map(|round| round.load.latency_p99).collect())
-    };
-    let figures =
-        Figures { gateway: figure("gateway"), floor: figure("floor"), nginx: figure("nginx"), direct: None };
-    Row::judge("µs p99, 1 KB chat, 32 connections", figures, Against::Nginx, Some(1.6), Some(1.6))
-}
-
 /// Measures the CPU time per request. The actors take turns, so that other load on the machine affects all of them.
-async fn cpu(
+async fn measure_cpu(
     plan: &Plan,
     cast: &TestProcesses,
     shape: &Shape,
     measurements: &mut Vec<Measurement>,
-) -> io::Result<Row> {
+) -> io::Result<()> {
     let actors = [
         ("gateway", Some(&cast.gateway)),
         ("floor", Some(&cast.floor)),
         ("nginx", cast.nginx(shape.stream)),
         ("direct", Some(&cast.mock)),
     ];
-    let before = measurements.len();
     for _ in 0..plan.rounds {
         for (name, actor) in actors {
             let Some(actor) = actor else { continue };
             measurements.push(under_load(plan, actor, name, shape).await?);
         }
     }
-    let figure = |name: &str| {
-        let rounds = measurements[before..].iter().filter(|measurement| measurement.actor == name);
-        median(rounds.map(|measurement| measurement.cpu_per_request).collect())
-    };
-    let figures =
-        Figures { gateway: figure("gateway"), floor: figure("floor"), nginx: figure("nginx"), direct: None };
-    Ok(Row::judge(shape.name, figures, Against::Nginx, Some(shape.reach), Some(shape.aim)))
+    Ok(())
 }
 
 async fn under_load(
@@ -263,71 +253,49 @@ async fn cpu_per_request(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Resul
     Ok(under_load(plan, actor, "gateway", shape).await?.cpu_per_request)
 }
 
-fn median(mut figures: Vec<f64>) -> Option<f64> {
-    figures.sort_by(f64::total_cmp);
-    figures.get(figures.len() / 2).copied()
-}
-
 /// Compares the same stream of a hundred events to a chat client, native and translated from Anthropic's format, in
 /// turns.
 async fn translated(plan: &Plan, cast: &TestProcesses) -> io::Result<Row> {
-    let (mut native, mut foreign) = (Vec::new(), Vec::new());
+    let shape = Shape { model: "claude-bench-e100-g0", ..SHAPES[2] };
+    let mut rounds = Vec::new();
     for _ in 0..plan.rounds {
-        native.push(cpu_per_request(plan, &cast.gateway, &SHAPES[2]).await?);
-        let shape = Shape { model: "claude-bench-e100-g0", ..SHAPES[2] };
-        foreign.push(cpu_per_request(plan, &cast.gateway, &shape).await?);
+        let native = cpu_per_request(plan, &cast.gateway, &SHAPES[2]).await?;
+        let foreign = cpu_per_request(plan, &cast.gateway, &shape).await?;
+        rounds.push(Figures { gateway: Some(foreign), direct: Some(native), ..Figures::default() });
     }
-    let (native, foreign) = (median(native).unwrap_or_default(), median(foreign).unwrap_or_default());
-    let ratio = Figures { gateway: Some(foreign / native), ..Figures::default() };
-    let row = Row::judge(
-        "CPU-µs, stream of 100, translated, times as it is",
-        ratio,
-        Against::Itself,
-        Some(3.0),
-        Some(2.0),
-    );
-    Ok(Row { gateway: Some(foreign), direct: Some(native), ..row })
+    let name = "CPU-µs, stream of 100, translated, times as it is";
+    Ok(Row::judge(name, &rounds, Against::Direct, Some(3.0), Some(2.0)))
 }
 
 async fn first_byte(plan: &Plan, cast: &TestProcesses) -> io::Result<Row> {
     let shape = Shape { connections: 32, ..SHAPES[3] };
-    let (mut gateway, mut direct) = (Vec::new(), Vec::new());
+    let mut rounds = Vec::new();
     for _ in 0..plan.rounds {
-        gateway.push(timed(plan, &cast.gateway, &shape).await?.ttfb_p50 / 1000.0);
-        direct.push(timed(plan, &cast.mock, &shape).await?.ttfb_p50 / 1000.0);
+        let gateway = timed(plan, &cast.gateway, &shape).await?.ttfb_p50 / 1000.0;
+        let direct = timed(plan, &cast.mock, &shape).await?.ttfb_p50 / 1000.0;
+        rounds.push(Figures { gateway: Some(gateway), direct: Some(direct), ..Figures::default() });
     }
-    let (gateway, direct) = (median(gateway), median(direct));
-    let added = gateway.zip(direct).map(|(gateway, direct)| gateway - direct);
-    let judged = Figures { gateway: added, ..Figures::default() };
-    let row =
-        Row::judge("ms added to first byte, p50, 32 streams", judged, Against::Itself, Some(1.0), Some(0.5));
-    Ok(Row { gateway, direct, ..row })
+    let name = "ms added to first byte, p50, 32 streams";
+    Ok(Row::judge(name, &rounds, Against::MoreThanDirect, Some(1.0), Some(0.5)))
 }
 
 async fn single(plan: &Plan, cast: &TestProcesses) -> io::Result<Row> {
     let shape = Shape { connections: 1, ..SHAPES[0] };
-    let (mut gateway, mut floor, mut nginx, mut direct) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let mut rounds = Vec::new();
     for _ in 0..plan.rounds {
-        gateway.push(timed(plan, &cast.gateway, &shape).await?.latency_p50);
-        floor.push(timed(plan, &cast.floor, &shape).await?.latency_p50);
-        direct.push(timed(plan, &cast.mock, &shape).await?.latency_p50);
+        let mut round = Figures {
+            gateway: Some(timed(plan, &cast.gateway, &shape).await?.latency_p50),
+            floor: Some(timed(plan, &cast.floor, &shape).await?.latency_p50),
+            direct: Some(timed(plan, &cast.mock, &shape).await?.latency_p50),
+            nginx: None,
+        };
         if let Some(actor) = &cast.whole {
-            nginx.push(timed(plan, actor, &shape).await?.latency_p50);
+            round.nginx = Some(timed(plan, actor, &shape).await?.latency_p50);
         }
+        rounds.push(round);
     }
-    let figures = Figures {
-        gateway: median(gateway),
-        floor: median(floor),
-        nginx: median(nginx),
-        direct: median(direct),
-    };
-    Ok(Row::judge(
-        "µs p50, one connection, over nginx",
-        figures,
-        Against::MoreThanNginx,
-        Some(20.0),
-        Some(20.0),
-    ))
+    let name = "µs p50, one connection, over nginx";
+    Ok(Row::judge(name, &rounds, Against::MoreThanNginx, Some(20.0), Some(20.0)))
 }
 
 async fn timed(plan: &Plan, actor: &Actor, shape: &Shape) -> io::Result<LoadReport> {
@@ -357,8 +325,8 @@ async fn with_streams(plan: &Plan, cast: &TestProcesses) -> io::Result<f64> {
 }
 
 /// Time from process start to the first response on an empty data directory, and memory after the tokenizer was loaded.
-async fn start(plan: &Plan) -> io::Result<(f64, f64)> {
-    let mut times = Vec::new();
+async fn start(plan: &Plan) -> io::Result<(Vec<Figures>, f64)> {
+    let mut rounds = Vec::new();
     let mut rss = 0.0;
     for round in 0..plan.rounds {
         let directory = scratch(&format!("start-{round}"))?;
@@ -373,13 +341,14 @@ async fn start(plan: &Plan) -> io::Result<(f64, f64)> {
             ..LoadConfig::default()
         };
         honest(run_load(config).await?)?;
-        times.push(began.elapsed().as_secs_f64() * 1000.0);
+        let elapsed = began.elapsed().as_secs_f64() * 1000.0;
+        rounds.push(Figures { gateway: Some(elapsed), ..Figures::default() });
         abandon(&actor).await?;
         rss = actor.settled().await?.rss as f64 / MEBIBYTE;
         drop(actor);
         std::fs::remove_dir_all(directory)?;
     }
-    Ok((median(times).unwrap_or_default(), rss))
+    Ok((rounds, rss))
 }
 
 /// Aborts a stream as a client, so that the gateway has to estimate the usage itself and loads its tokenizer.
@@ -404,38 +373,35 @@ async fn abandon(actor: &Actor) -> io::Result<()> {
 /// Compares the same call with ten keys and with a hundred thousand, in turns; the ratio is judged.
 async fn many_keys(plan: &Plan) -> io::Result<Row> {
     let mock = Actor::mock()?;
-    let mut actors = Vec::new();
-    for count in [10, 100_000] {
-        let directory = scratch(&format!("keys-{count}"))?;
-        seed(&directory, count).await?;
-        actors.push((Actor::gateway(&mock, &directory)?, directory));
-    }
+    let actors = [with_keys(&mock, 10).await?, with_keys(&mock, 100_000).await?];
     compare(plan, actors, "CPU-µs with 100,000 keys, times that with 10", Some(1.05)).await
+}
+
+async fn with_keys(mock: &Actor, count: usize) -> io::Result<(Actor, PathBuf)> {
+    let directory = scratch(&format!("keys-{count}"))?;
+    seed(&directory, count).await?;
+    Ok((Actor::gateway(mock, &directory)?, directory))
 }
 
 /// Compares 1 KB chats to two actors, in turns, and removes their directories. The CPU time of the second one, in units of
 /// that of the first one, is judged if it has a limit.
 pub async fn compare(
     plan: &Plan,
-    actors: Vec<(Actor, PathBuf)>,
+    actors: [(Actor, PathBuf); 2],
     name: &'static str,
     most: Option<f64>,
 ) -> io::Result<Row> {
-    let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); actors.len()];
+    let mut rounds = Vec::new();
     for _ in 0..plan.rounds {
-        for ((actor, _), figures) in actors.iter().zip(&mut rounds) {
-            figures.push(cpu_per_request(plan, actor, &SHAPES[0]).await?);
-        }
+        let direct = Some(cpu_per_request(plan, &actors[0].0, &SHAPES[0]).await?);
+        let gateway = Some(cpu_per_request(plan, &actors[1].0, &SHAPES[0]).await?);
+        rounds.push(Figures { gateway, direct, ..Figures::default() });
     }
     for (actor, directory) in actors {
         drop(actor);
         std::fs::remove_dir_all(directory)?;
     }
-    let mut medians = rounds.into_iter().map(|figures| median(figures).unwrap_or_default());
-    let (first, second) = (medians.next().unwrap_or_default(), medians.next().unwrap_or_default());
-    let ratio = Figures { gateway: Some(second / first), ..Figures::default() };
-    let row = Row::judge(name, ratio, Against::Itself, most, most);
-    Ok(Row { gateway: Some(second), direct: Some(first), ..row })
+    Ok(Row::judge(name, &rounds, Against::Direct, most, most))
 }
 
 /// Writes keys directly into the database that the gateway is about to open.

@@ -1,7 +1,7 @@
 //! How the cost of a call grows with a second worker thread, at the same load.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use bench::report::Row;
 use rustix::process::Pid;
@@ -21,11 +21,7 @@ pub async fn measure(plan: &Plan) -> io::Result<Vec<Row>> {
         return Ok(Vec::new());
     }
     let mock = Actor::mock()?;
-    let mut actors = Vec::new();
-    for workers in [1, 2] {
-        let directory = scratch(&format!("workers-{workers}"))?;
-        actors.push((start(&mock, &directory, workers)?, directory));
-    }
+    let actors = [start(&mock, 1)?, start(&mock, 2)?];
     let name = "CPU-µs with two workers, times that with one";
     let mut rows = vec![compare(plan, actors, name, Some(MOST)).await?];
     if let Some(actors) = start_nginx(&mock).await? {
@@ -35,16 +31,16 @@ pub async fn measure(plan: &Plan) -> io::Result<Vec<Row>> {
 }
 
 /// Starts nginx with one worker and with two; `None` if it is not installed.
-async fn start_nginx(mock: &Actor) -> io::Result<Option<Vec<(Actor, PathBuf)>>> {
-    let mut actors = Vec::new();
-    for workers in [1, 2] {
+async fn start_nginx(mock: &Actor) -> io::Result<Option<[(Actor, PathBuf); 2]>> {
+    let start = |workers| -> io::Result<(Actor, PathBuf)> {
         let directory = scratch(&format!("nginx-workers-{workers}"))?;
-        match Actor::nginx(mock, &directory, true, workers) {
-            Ok(actor) => actors.push((actor, directory)),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
-        }
-    }
+        Ok((Actor::nginx(mock, &directory, true, workers)?, directory))
+    };
+    let one = match start(1) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        one => one?,
+    };
+    let actors = [one, start(2)?];
     for (actor, _) in &actors {
         actor.listening().await?;
     }
@@ -52,14 +48,15 @@ async fn start_nginx(mock: &Actor) -> io::Result<Option<Vec<(Actor, PathBuf)>>> 
 }
 
 /// Starts the gateway on as many cores as it shall have workers; afterwards its threads may run on all cores.
-fn start(mock: &Actor, directory: &Path, workers: usize) -> io::Result<Actor> {
+fn start(mock: &Actor, workers: usize) -> io::Result<(Actor, PathBuf)> {
+    let directory = scratch(&format!("workers-{workers}"))?;
     let all = sched_getaffinity(None)?;
     let mut few = CpuSet::new();
     for cpu in (0..CpuSet::MAX_CPU).filter(|cpu| all.is_set(*cpu)).take(workers) {
         few.set(cpu);
     }
     sched_setaffinity(None, &few)?;
-    let started = Actor::gateway(mock, directory);
+    let started = Actor::gateway(mock, &directory);
     sched_setaffinity(None, &all)?;
     let actor = started?;
     for pid in actor.pids()? {
@@ -69,5 +66,5 @@ fn start(mock: &Actor, directory: &Path, workers: usize) -> io::Result<Actor> {
             let _ = sched_setaffinity(id, &all);
         }
     }
-    Ok(actor)
+    Ok((actor, directory))
 }
