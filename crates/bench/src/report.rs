@@ -128,8 +128,11 @@ fn sorted(values: impl Iterator<Item = f64>) -> Vec<f64> {
     values
 }
 
+/// The value in the middle, or the mean of the two in the middle.
 fn median(sorted: &[f64]) -> Option<f64> {
-    sorted.get(sorted.len() / 2).copied()
+    let upper = sorted.get(sorted.len() / 2)?;
+    let lower = sorted.get(sorted.len().saturating_sub(1) / 2)?;
+    Some(f64::midpoint(*lower, *upper))
 }
 
 impl Report {
@@ -159,7 +162,7 @@ impl Report {
 
     pub fn table(&self) -> String {
         let head =
-            ["what", "gateway", "nginx", "floor", "direct", "figure", "rounds", "reach", "aim", "verdict"]
+            ["what", "gateway", "nginx", "floor", "direct", "figure", "range", "reach", "aim", "verdict"]
                 .map(str::to_owned);
         align(std::iter::once(head).chain(self.rows.iter().map(cells)).collect())
     }
@@ -225,7 +228,7 @@ fn cells(row: &Row) -> [String; 10] {
     let numbers = [row.gateway, row.nginx, row.floor, row.direct, row.figure, row.reach, row.aim].map(number);
     let [gateway, nginx, floor, direct, figure, reach, aim] = numbers;
     let spread = row.spread.filter(|[lowest, highest]| lowest < highest);
-    let spread = spread.map(|ends| ends.map(|end| number(Some(end))).join("–")).unwrap_or_default();
+    let spread = spread.map_or_else(|| number(None), |ends| ends.map(|end| number(Some(end))).join("–"));
     [row.name.clone(), gateway, nginx, floor, direct, figure, spread, reach, aim, verdict.to_owned()]
 }
 
@@ -259,6 +262,43 @@ mod tests {
         assert_eq!(verdict(Some(1.0), None, Against::Itself), Verdict::Aim);
         assert_eq!(verdict(Some(1.0), None, Against::Nginx), Verdict::NotJudged);
         assert_eq!(verdict(Some(1.0), Some(0.0), Against::Nginx), Verdict::NotJudged);
+        let direct = |against| {
+            let round = Figures { gateway: Some(12.0), direct: Some(5.0), ..Figures::default() };
+            Row::judge("row", &[round], against, None, None).figure
+        };
+        assert_eq!(direct(Against::Direct), Some(2.4));
+        assert_eq!(direct(Against::MoreThanDirect), Some(7.0));
+    }
+
+    #[test]
+    fn medians() {
+        let median = |values: &[f64]| super::median(&sorted(values.iter().copied()));
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median(&[9.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(&[9.0, 1.0, 2.0, 4.0]), Some(3.0));
+    }
+
+    #[test]
+    fn rounds_pair_the_measurements_of_a_name() {
+        let measurement = |name: &str, actor, cpu_per_request| Measurement {
+            name: name.to_owned(),
+            actor,
+            load: LoadReport::default(),
+            cpu_per_request,
+            peak_rss: 0,
+        };
+        let measurements = vec![
+            measurement("chat", "gateway", 1.0),
+            measurement("chat", "direct", 2.0),
+            measurement("stream", "gateway", 9.0),
+            measurement("chat", "direct", 4.0),
+            measurement("chat", "gateway", 3.0),
+        ];
+        let report = Report { measurements, ..Report::default() };
+        let rounds = report.rounds("chat", |measurement| measurement.cpu_per_request);
+        let figures: Vec<_> = rounds.iter().map(|round| (round.gateway, round.direct, round.nginx)).collect();
+        assert_eq!(figures, [(Some(1.0), Some(2.0), None), (Some(3.0), Some(4.0), None)]);
     }
 
     #[test]
