@@ -8,9 +8,9 @@ import traffic
 from measure import cpu_seconds
 
 WORKERS = 8
-ROUNDS = 5
+ROUNDS = 11
 # Maximum ratio to the cost on the empty database.
-MOST_MORE = 1.10
+MOST_MORE = 1.05
 
 
 def compare(full, empty, calls):
