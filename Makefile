@@ -39,7 +39,7 @@ lint: ## formatting, clippy, rules for dependencies, syntax of the scripts
 	@scripts/lint.sh
 
 bench: ## figures beside nginx and a bare proxy, as a table and .cache/bench.json
-	@scripts/bench.sh
+	@scripts/bench.sh $(ARGS)
 
 models: ## fetch the packages with the local models and import them
 	@scripts/models.sh

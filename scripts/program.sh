@@ -9,6 +9,7 @@ case $name in
     node) package=nodejs ;;
     promtool) package=prometheus ;;
     strip) package=binutils ;;
+    llvm-profdata-*) package=llvm-${name##*-} ;;
     systemd-analyze) package=systemd ;;
     *) package=$name ;;
 esac

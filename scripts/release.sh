@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds what is shipped into target/release-VERSION: the binary (profile `dist`), the files of deploy/, software bills of
 # materials in CycloneDX, and SHA-256 checksums of all of them.
-#   --binary-only   only target/dist/gatehouse
+#   --binary-only   only target/dist/gatehouse, with the profile of an earlier build if there is one (scripts/dist.sh)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cyclonedx_version=0.5.9
@@ -45,8 +45,10 @@ list_packages() {
 }
 
 scripts/dashboard.sh build
-cargo build --locked --profile dist
-[ "${1:-}" != --binary-only ] || exit 0
+if [ "${1:-}" = --binary-only ]; then
+    exec scripts/dist.sh
+fi
+scripts/dist.sh --train
 
 version=$("$target/dist/gatehouse" --version | awk '{ print $2 }')
 directory="$target/release-$version"
