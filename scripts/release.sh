@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds what is shipped into target/release-VERSION: the binary (profile `dist`), the files of deploy/, software bills of
+# Builds what is shipped into target/release-VERSION: the binary (scripts/dist.sh), the files of deploy/, software bills of
 # materials in CycloneDX, and SHA-256 checksums of all of them.
 #   --binary-only   only target/dist/gatehouse, with the profile of an earlier build if there is one (scripts/dist.sh)
 set -euo pipefail
