@@ -1,6 +1,7 @@
 //! The domain types. No I/O, no async runtime, no framework; every other crate may depend on this one.
 
 pub mod access;
+pub mod boxed;
 pub mod call;
 pub mod canon;
 pub mod capability;

@@ -43,6 +43,7 @@ use delivery::commit::{self, AnswerForm, Answering, EarlyReply};
 use delivery::idempotency::{self, Turn};
 use delivery::replay;
 use delivery::reply::Reply;
+use domain::boxed::pinned;
 use gateway::Gateway;
 use inspect::inspect;
 use prepare::{receive_call, route};
@@ -95,7 +96,7 @@ where
             let (streams, holds_answer) = (call.stream, call.holds_answer);
             let early = streams.then(|| EarlyReply::of(&ticket));
             // On the heap: from here on a pointer is moved, and a stream takes it along.
-            let answering: Answering = Box::pin(dispatch::dispatch(call, plan, reservation, ticket));
+            let answering: Answering = pinned(|| dispatch::dispatch(call, plan, reservation, ticket));
             match early {
                 // Boxed, because other calls should not carry its size.
                 Some(early) => {

@@ -18,6 +18,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bytes::BytesMut;
+use domain::boxed::pinned;
 use futures_util::FutureExt as _;
 use futures_util::future::FusedFuture;
 use http::{Method, Request, Response};
@@ -149,7 +150,7 @@ async fn answer(
     reader: &Reader,
 ) -> Option<Response<Outgoing>> {
     // Boxed: the state of a handler is much larger than that of the connection, which may be idle for long.
-    let mut answering = Box::pin(service.answer(request));
+    let mut answering = pinned(|| service.answer(request));
     poll_fn(|context| match answering.as_mut().poll(context) {
         Poll::Ready(response) => Poll::Ready(Some(response)),
         Poll::Pending => reader.poll_closed(context).map(|()| None),

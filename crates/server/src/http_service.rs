@@ -111,7 +111,8 @@ impl HttpService {
         }
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(context);
-        match self.router.clone().call(request).await {
+        // Boxed as well, so that this future is small for all.
+        match Box::pin(self.router.clone().call(request)).await {
             Ok(response) => response.map(Outgoing::Framework),
             Err(never) => match never {},
         }
