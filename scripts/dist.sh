@@ -95,7 +95,7 @@ record_profile() {
     build "$target/pgo" "-Cprofile-generate=$cache/raw" "-fprofile-generate=$cache/raw"
     run_training "$target/pgo/dist/gatehouse" "$python"
     # The benchmark makes far more calls than the suites, beside which everything else would look cold.
-    for suite in "${training[@]}"; do weighted+=("--weighted-input=10,$cache/raw/${suite%% *}.profdata"); done
+    for suite in "${training[@]}"; do weighted+=("--weighted-input=4,$cache/raw/${suite%% *}.profdata"); done
     merge --no-function="$without_profile" -o "$1" "--weighted-input=1,$cache/raw/benchmark.profdata" "${weighted[@]}"
     rm -rf "$cache/raw" "$target/pgo"
 }
@@ -118,12 +118,17 @@ find_profile() {
 
 profile=$(find_profile)
 say "building the shipped gateway"
-# In code that is not hot, few calls are inlined, which makes the binary smaller. On the target whose default linker is rust-lld, one of
-# several functions with the same code is kept, and relocations are packed, which glibc reads from 2.36 on.
-last=(-Cllvm-args=-inline-threshold=30)
+# In code that is not hot, few calls are inlined, and C code, through which nothing unwinds, has no unwind tables: a smaller binary.
+# On the target whose default linker is rust-lld, functions that seldom run are apart from those that often do, one of several
+# functions with the same code is kept, and relocations are packed, which glibc reads from 2.36 on.
+last=(-Cllvm-args=-inline-threshold=20 -Cllvm-args=-inlinehint-threshold=20)
 if [ "$host" = x86_64-unknown-linux-gnu ]; then
-    last+=(-Clink-arg=-Wl,--icf=all -Clink-arg=-Wl,-z,pack-relative-relocs)
+    last+=(-Clink-arg=-Wl,-z,keep-text-section-prefix -Clink-arg=-Wl,--icf=all -Clink-arg=-Wl,-z,pack-relative-relocs)
 fi
-build "$target" "-Cprofile-use=$profile -Cllvm-args=-inline-cold-callsite-threshold=5" \
-    "-fprofile-use=$profile -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin" "${last[@]}"
-say "$target/dist/gatehouse has $(stat -c %s "$target/dist/gatehouse") bytes"
+clang_flags="-fprofile-use=$profile -Wno-profile-instr-unprofiled -Wno-profile-instr-out-of-date -Wno-backend-plugin"
+clang_flags+=" -fno-asynchronous-unwind-tables"
+build "$target" "-Cprofile-use=$profile -Cllvm-args=-inline-cold-callsite-threshold=5" "$clang_flags" "${last[@]}"
+size=$(stat -c %s "$target/dist/gatehouse")
+say "$target/dist/gatehouse has $size bytes"
+# The more code a profile calls hot, the larger the binary.
+[ "$size" -le 30000000 ] || say "these are more than 30 MB, the most that the image allows; --train records another profile"
