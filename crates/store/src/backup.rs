@@ -11,10 +11,10 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
-use sqlx::{ConnectOptions as _, Connection as _};
+use rusqlite::Connection;
 
 use crate::StoreError;
+use crate::database::sqlite;
 use crate::journal::segment;
 
 /// Longer than any write transaction of the gateway.
@@ -22,24 +22,27 @@ const BUSY: Duration = Duration::from_secs(30);
 
 /// Copies the committed state of a SQLite database that may be in use. `to` must not exist or be an empty file.
 pub async fn copy_database(from: &Path, to: &Path) -> Result<(), StoreError> {
-    let mut connection = open(from).await?;
-    let target = to.to_str().ok_or_else(|| StoreError::Failed("the path is not UTF-8".into()))?;
-    sqlx::query("VACUUM INTO $1").bind(target).execute(&mut connection).await?;
-    connection.close().await?;
-    Ok(())
+    let target = to.to_str().ok_or_else(|| StoreError::Failed("the path is not UTF-8".into()))?.to_owned();
+    with_connection(from, move |connection| connection.execute("VACUUM INTO ?1", [&target]).map(drop)).await
 }
 
 /// Checks the integrity of a SQLite database.
 pub async fn check_database(file: &Path) -> Result<(), StoreError> {
-    let mut connection = open(file).await?;
-    let verdict: String = sqlx::query_scalar("PRAGMA quick_check(1)").fetch_one(&mut connection).await?;
-    connection.close().await?;
+    let check = |connection: &Connection| {
+        connection.query_one("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+    };
+    let verdict = with_connection(file, check).await?;
     if verdict == "ok" { Ok(()) } else { Err(StoreError::Corrupt(verdict)) }
 }
 
-async fn open(file: &Path) -> Result<SqliteConnection, StoreError> {
-    let options = SqliteConnectOptions::new().filename(file).create_if_missing(false).busy_timeout(BUSY);
-    Ok(options.disable_statement_logging().connect().await?)
+/// Runs work on a connection of its own, on a blocking thread.
+async fn with_connection<T: Send + 'static>(
+    file: &Path,
+    work: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+) -> Result<T, StoreError> {
+    let file = file.to_owned();
+    let working = tokio::task::spawn_blocking(move || work(&sqlite::open_existing(&file, BUSY)?));
+    Ok(working.await.map_err(|error| StoreError::Failed(error.to_string()))??)
 }
 
 /// Keeps all segments of the journal below `root` until the returned file is dropped.

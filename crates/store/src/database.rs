@@ -1,23 +1,22 @@
 //! One SQL interface to SQLite and PostgreSQL: a pool of either, behind the few operations that this crate needs.
 
-mod low_priority;
+mod connection_thread;
+pub(crate) mod sqlite;
 
 use std::pin::Pin;
 use std::str::FromStr as _;
 use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use sqlx::pool::PoolConnection;
+use rusqlite::types::{FromSql, ValueRef};
 use sqlx::postgres::{PgArguments, PgConnectOptions, PgConnection, PgPool, PgPoolOptions, PgRow, Postgres};
-use sqlx::sqlite::{
-    Sqlite, SqliteArguments, SqliteConnectOptions, SqliteJournalMode, SqlitePool, SqlitePoolOptions,
-    SqliteRow, SqliteSynchronous,
-};
 use sqlx::{
     Arguments as _, AssertSqlSafe, ConnectOptions as _, Connection as _, Row as _, SqlSafeStr, SqlStr,
     Transaction,
 };
 
+use self::sqlite::{LocalConnection, PooledConnection, SqlitePool, StoredRow};
 use crate::{Backend, StoreError};
 
 const SQLITE_READERS: u32 = 2;
@@ -35,8 +34,6 @@ pub(crate) enum Value<'a> {
     Integer(Option<i64>),
     Text(Option<&'a str>),
     Bytes(&'a [u8]),
-    /// Text that is bound many times; the SQLite driver takes it without copying.
-    Shared(&'a Arc<str>),
 }
 
 impl From<i64> for Value<'_> {
@@ -71,13 +68,7 @@ impl<'a> From<&'a [u8]> for Value<'a> {
 
 impl<'a> From<&'a Arc<str>> for Value<'a> {
     fn from(value: &'a Arc<str>) -> Self {
-        Self::Shared(value)
-    }
-}
-
-impl<'a> From<Option<&'a Arc<str>>> for Value<'a> {
-    fn from(value: Option<&'a Arc<str>>) -> Self {
-        value.map_or(Self::Text(None), Self::Shared)
+        Self::Text(Some(value))
     }
 }
 
@@ -88,16 +79,13 @@ impl<'a> From<Option<&'a str>> for Value<'a> {
 }
 
 pub(crate) enum Row {
-    Sqlite(SqliteRow),
+    Sqlite(StoredRow),
     Postgres(PgRow),
 }
 
 /// Types that a column can be read as.
 pub(crate) trait ColumnValue:
-    for<'r> sqlx::Decode<'r, Sqlite>
-    + sqlx::Type<Sqlite>
-    + for<'r> sqlx::Decode<'r, Postgres>
-    + sqlx::Type<Postgres>
+    FromSql + for<'r> sqlx::Decode<'r, Postgres> + sqlx::Type<Postgres>
 {
 }
 impl ColumnValue for i64 {}
@@ -109,7 +97,12 @@ impl ColumnValue for Vec<u8> {}
 impl Row {
     pub fn get<T: ColumnValue>(&self, index: usize) -> Result<T, StoreError> {
         Ok(match self {
-            Self::Sqlite(row) => row.try_get(index)?,
+            Self::Sqlite(row) => {
+                let missing = || StoreError::Corrupt(format!("a row has no column {index}"));
+                let unreadable = |error| StoreError::Corrupt(format!("column {index} of a row: {error}"));
+                let value = row.get(index).ok_or_else(missing)?;
+                T::column_result(ValueRef::from(value)).map_err(unreadable)?
+            }
             Self::Postgres(row) => row.try_get(index)?,
         })
     }
@@ -139,57 +132,26 @@ pub(crate) struct Snapshot {
 }
 
 enum OpenSnapshot {
-    Sqlite(Transaction<'static, Sqlite>),
+    Sqlite(PooledConnection),
     Postgres(Transaction<'static, Postgres>),
 }
 
 /// A write transaction; dropping it rolls back.
 pub(crate) enum Writing {
-    Sqlite(OnlyWriter),
+    Sqlite(PooledConnection),
     Postgres(Transaction<'static, Postgres>),
 }
 
-/// The writer connection of SQLite in a transaction. After an error such as a full disk it is unknown whether an
-/// uncommitted transaction was rolled back, so the connection is closed, which always rolls back; the next writer opens
-/// another.
-pub(crate) struct OnlyWriter {
-    connection: PoolConnection<Sqlite>,
-    committed: bool,
-}
-
-impl OnlyWriter {
-    async fn begin(pool: &SqlitePool) -> Result<Self, StoreError> {
-        let mut writer = Self { connection: pool.acquire().await?, committed: false };
-        sqlx::query("BEGIN IMMEDIATE").execute(&mut *writer.connection).await?;
-        Ok(writer)
-    }
-
-    async fn commit(mut self) -> Result<(), StoreError> {
-        sqlx::query("COMMIT").execute(&mut *self.connection).await?;
-        self.committed = true;
-        Ok(())
-    }
-}
-
-impl Drop for OnlyWriter {
-    fn drop(&mut self) {
-        if !self.committed {
-            self.connection.close_on_drop();
-        }
-    }
-}
-
-/// Runs a statement on an executor of either database; the only place that handles their argument types.
+/// Runs a statement on an executor of PostgreSQL; the only place that handles its argument type.
 macro_rules! run {
-    ($verb:ident, $sql:expr, $values:expr, $executor:expr, $arguments:ty) => {{
-        let mut arguments = <$arguments>::default();
+    ($verb:ident, $sql:expr, $values:expr, $executor:expr) => {{
+        let mut arguments = PgArguments::default();
         arguments.reserve($values.len(), $values.len() * 16);
         for value in $values {
             match value {
                 Value::Integer(value) => arguments.add(*value),
                 Value::Text(value) => arguments.add(*value),
                 Value::Bytes(value) => arguments.add(*value),
-                Value::Shared(value) => arguments.add(Arc::clone(value)),
             }
             .map_err(sqlx::Error::Encode)?;
         }
@@ -238,12 +200,9 @@ impl Database {
         let sql = sql.into_sql_str();
         Box::pin(self.limited(async move {
             Ok(match &self.pool {
-                Pool::Sqlite { readers, .. } => run!(fetch_all, sql, values, readers, SqliteArguments)
-                    .into_iter()
-                    .map(Row::Sqlite)
-                    .collect(),
+                Pool::Sqlite { readers, .. } => rows(readers.fetch(sql, values).await?),
                 Pool::Postgres(pool) => {
-                    run!(fetch_all, sql, values, pool, PgArguments).into_iter().map(Row::Postgres).collect()
+                    run!(fetch_all, sql, values, pool).into_iter().map(Row::Postgres).collect()
                 }
             })
         }))
@@ -253,10 +212,8 @@ impl Database {
         let sql = sql.into_sql_str();
         Box::pin(self.limited(async move {
             Ok(match &self.pool {
-                Pool::Sqlite { writer, .. } => {
-                    run!(execute, sql, values, writer, SqliteArguments).rows_affected()
-                }
-                Pool::Postgres(pool) => run!(execute, sql, values, pool, PgArguments).rows_affected(),
+                Pool::Sqlite { writer, .. } => writer.execute(sql, values).await?,
+                Pool::Postgres(pool) => run!(execute, sql, values, pool).rows_affected(),
             })
         }))
     }
@@ -271,7 +228,7 @@ impl Database {
 
     /// Acquires all reader connections of SQLite, as long reports do.
     #[cfg(test)]
-    pub async fn occupy_readers(&self) -> Vec<PoolConnection<Sqlite>> {
+    pub async fn occupy_readers(&self) -> Vec<PooledConnection> {
         let mut held = Vec::new();
         if let Pool::Sqlite { readers, .. } = &self.pool {
             for _ in 0..SQLITE_READERS {
@@ -285,7 +242,7 @@ impl Database {
     pub fn snapshot(&self) -> DatabaseFuture<'_, Snapshot> {
         let open = self.limited(async {
             Ok(match &self.pool {
-                Pool::Sqlite { readers, .. } => OpenSnapshot::Sqlite(readers.begin_with("BEGIN").await?),
+                Pool::Sqlite { readers, .. } => OpenSnapshot::Sqlite(begin_sqlite(readers, "BEGIN").await?),
                 Pool::Postgres(pool) => OpenSnapshot::Postgres(
                     begin_postgres(pool, "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?,
                 ),
@@ -294,15 +251,29 @@ impl Database {
         Box::pin(async { Ok(Snapshot { open: open.await?, limit: self.limit }) })
     }
 
-    /// Starts a write transaction. SQLite takes its write lock at once, so that a transaction never fails halfway
-    /// because of it.
+    /// Starts a write transaction.
     pub fn begin(&self) -> DatabaseFuture<'_, Writing> {
         Box::pin(async {
             Ok(match &self.pool {
-                Pool::Sqlite { writer, .. } => Writing::Sqlite(OnlyWriter::begin(writer).await?),
+                Pool::Sqlite { writer, .. } => Writing::Sqlite(begin_sqlite(writer, BEGIN_SQLITE).await?),
                 Pool::Postgres(pool) => Writing::Postgres(begin_postgres(pool, "BEGIN").await?),
             })
         })
+    }
+
+    /// Runs work with write transactions. On SQLite it runs on the thread of the writer connection, to which each statement would
+    /// have to be handed over otherwise, with its values; it waits for nothing else then. If the operation timeout
+    /// expires, the caller no longer waits, and the work goes on. On PostgreSQL, `work` limits its transactions itself.
+    pub async fn on_writer<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(Writer) -> DatabaseFuture<'static, T> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match &self.pool {
+            Pool::Sqlite { writer, .. } => {
+                self.limited(writer.run(|connection| now(work(Writer::Here(connection))))).await
+            }
+            Pool::Postgres(_) => work(Writer::Pool(self.clone())).await,
+        }
     }
 
     /// Applies the operation timeout; a transaction inside is rolled back by being dropped.
@@ -313,6 +284,62 @@ impl Database {
         limited(self.limit, work).await
     }
 }
+
+/// Starts write transactions.
+#[derive(Clone)]
+pub(crate) enum Writer {
+    Pool(Database),
+    /// On the thread of the SQLite connection that writes.
+    Here(LocalConnection),
+}
+
+impl Writer {
+    pub async fn begin(&self) -> Result<Writing, StoreError> {
+        match self {
+            Self::Pool(database) => database.begin().await,
+            Self::Here(connection) => {
+                let mut open = connection.transaction();
+                open.execute(BEGIN_SQLITE.into_sql_str(), &[]).await?;
+                Ok(Writing::Sqlite(open))
+            }
+        }
+    }
+
+    /// Runs work that blocks, such as reading a file.
+    pub async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Pool(_) => tokio::task::spawn_blocking(work)
+                .await
+                .map_err(|error| StoreError::Failed(format!("a blocking task failed: {error}"))),
+            Self::Here(_) => Ok(work()),
+        }
+    }
+
+    /// Applies the operation timeout, which `Database::on_writer` has applied if this is the thread of the connection.
+    pub async fn limited<T>(
+        &self,
+        work: impl Future<Output = Result<T, StoreError>>,
+    ) -> Result<T, StoreError> {
+        match self {
+            Self::Pool(database) => database.limited(work).await,
+            Self::Here(_) => work.await,
+        }
+    }
+}
+
+/// The result of a future that waits for nothing.
+fn now<T>(mut future: DatabaseFuture<'_, T>) -> Result<T, StoreError> {
+    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(result) => result,
+        Poll::Pending => Err(StoreError::Failed("work on the thread of a connection waited".into())),
+    }
+}
+
+/// SQLite takes its write lock at once, so that a transaction never fails halfway because of it.
+const BEGIN_SQLITE: &str = "BEGIN IMMEDIATE";
 
 impl Snapshot {
     /// Like `Database::fetch`, with the operation timeout for each statement.
@@ -325,14 +352,10 @@ impl Snapshot {
         let open = &mut self.open;
         Box::pin(limited(self.limit, async move {
             Ok(match open {
-                OpenSnapshot::Sqlite(open) => run!(fetch_all, sql, values, &mut **open, SqliteArguments)
-                    .into_iter()
-                    .map(Row::Sqlite)
-                    .collect(),
-                OpenSnapshot::Postgres(open) => run!(fetch_all, sql, values, &mut **open, PgArguments)
-                    .into_iter()
-                    .map(Row::Postgres)
-                    .collect(),
+                OpenSnapshot::Sqlite(open) => rows(open.fetch(sql, values).await?),
+                OpenSnapshot::Postgres(open) => {
+                    run!(fetch_all, sql, values, &mut **open).into_iter().map(Row::Postgres).collect()
+                }
             })
         }))
     }
@@ -342,7 +365,7 @@ impl Snapshot {
         let Self { open, limit } = self;
         Box::pin(limited(limit, async {
             match open {
-                OpenSnapshot::Sqlite(open) => open.rollback().await?,
+                OpenSnapshot::Sqlite(open) => open.finish(|open| sqlite::end(open, "ROLLBACK")).await?,
                 OpenSnapshot::Postgres(open) => open.rollback().await?,
             }
             Ok(())
@@ -363,14 +386,10 @@ impl Writing {
         let sql = sql.into_sql_str();
         Box::pin(async move {
             Ok(match self {
-                Self::Sqlite(open) => run!(fetch_all, sql, values, &mut *open.connection, SqliteArguments)
-                    .into_iter()
-                    .map(Row::Sqlite)
-                    .collect(),
-                Self::Postgres(open) => run!(fetch_all, sql, values, &mut **open, PgArguments)
-                    .into_iter()
-                    .map(Row::Postgres)
-                    .collect(),
+                Self::Sqlite(open) => rows(open.fetch(sql, values).await?),
+                Self::Postgres(open) => {
+                    run!(fetch_all, sql, values, &mut **open).into_iter().map(Row::Postgres).collect()
+                }
             })
         })
     }
@@ -383,10 +402,8 @@ impl Writing {
         let sql = sql.into_sql_str();
         Box::pin(async move {
             Ok(match self {
-                Self::Sqlite(open) => {
-                    run!(execute, sql, values, &mut *open.connection, SqliteArguments).rows_affected()
-                }
-                Self::Postgres(open) => run!(execute, sql, values, &mut **open, PgArguments).rows_affected(),
+                Self::Sqlite(open) => open.execute(sql, values).await?,
+                Self::Postgres(open) => run!(execute, sql, values, &mut **open).rows_affected(),
             })
         })
     }
@@ -394,7 +411,7 @@ impl Writing {
     /// Executes several statements without values, such as a migration.
     pub async fn script(&mut self, sql: SqlStr) -> Result<(), StoreError> {
         match self {
-            Self::Sqlite(open) => sqlx::raw_sql(sql).execute(&mut *open.connection).await.map(|_| ())?,
+            Self::Sqlite(open) => open.run(move |open| open.execute_batch(sql.as_str())).await?,
             Self::Postgres(open) => sqlx::raw_sql(sql).execute(&mut **open).await.map(|_| ())?,
         }
         Ok(())
@@ -403,12 +420,16 @@ impl Writing {
     pub fn commit(self) -> DatabaseFuture<'static, ()> {
         Box::pin(async {
             match self {
-                Self::Sqlite(open) => open.commit().await?,
+                Self::Sqlite(open) => open.finish(|open| sqlite::end(open, "COMMIT")).await?,
                 Self::Postgres(open) => open.commit().await?,
             }
             Ok(())
         })
     }
+}
+
+fn rows(stored: Vec<StoredRow>) -> Vec<Row> {
+    stored.into_iter().map(Row::Sqlite).collect()
 }
 
 async fn limited<T>(
@@ -458,6 +479,13 @@ async fn begin_postgres(
     Ok(begun.await.map_err(|error| StoreError::Failed(error.to_string()))??)
 }
 
+/// Starts a transaction. If it cannot be, or its caller is cancelled, the connection is free again.
+async fn begin_sqlite(pool: &SqlitePool, statement: &'static str) -> Result<PooledConnection, StoreError> {
+    let mut connection = pool.acquire().await?;
+    connection.execute(statement.into_sql_str(), &[]).await?;
+    Ok(connection)
+}
+
 async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<Pool, StoreError> {
     let refused =
         |error: std::io::Error| StoreError::Unavailable(format!("cannot open {}: {error}", path.display()));
@@ -465,24 +493,10 @@ async fn open_sqlite(path: &std::path::Path, limit: Duration) -> Result<Pool, St
         std::fs::create_dir_all(parent).map_err(refused)?;
     }
     create_private(path).map_err(refused)?;
-    let options = SqliteConnectOptions::new()
-        .filename(path)
-        .page_size(4096)
-        .journal_mode(SqliteJournalMode::Wal)
-        .synchronous(SqliteSynchronous::Normal)
-        .foreign_keys(true)
-        .busy_timeout(limit)
-        .pragma("wal_autocheckpoint", "4000")
-        .pragma("journal_size_limit", "67108864")
-        .pragma("cache_size", "-1024")
-        .pragma("temp_store", "memory")
-        .disable_statement_logging();
-    let pool = |most: u32| {
-        SqlitePoolOptions::new().max_connections(most).acquire_timeout(limit).test_before_acquire(false)
-    };
-    let writer = pool(1).idle_timeout(None).max_lifetime(None).connect_with(options.clone());
-    let writer = low_priority::run(writer).await??;
-    let readers = pool(SQLITE_READERS).idle_timeout(READER_IDLE).connect_lazy_with(options);
+    let writer = SqlitePool::writer(path, limit);
+    // Opened now, so that a database that cannot be used is reported at the start.
+    drop(writer.acquire().await?);
+    let readers = SqlitePool::readers(path, limit, SQLITE_READERS, READER_IDLE);
     Ok(Pool::Sqlite { writer, readers })
 }
 

@@ -81,13 +81,7 @@ impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
             sqlx::Error::Database(refusal) => {
-                let text = refusal.message().to_owned();
-                match verdict(refusal.as_ref()) {
-                    Verdict::Retry => Self::Unavailable(text),
-                    Verdict::Taken => Self::conflict(text),
-                    Verdict::Damaged => Self::Corrupt(text),
-                    Verdict::Refused => Self::Failed(text),
-                }
+                postgres_verdict(refusal.as_ref()).of(refusal.message().to_owned())
             }
             sqlx::Error::RowNotFound => Self::NotFound,
             sqlx::Error::Decode(_)
@@ -102,6 +96,22 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
+impl From<rusqlite::Error> for StoreError {
+    fn from(error: rusqlite::Error) -> Self {
+        use rusqlite::Error;
+        match error {
+            Error::SqliteFailure(code, message) => {
+                let text = message.unwrap_or_else(|| code.to_string());
+                sqlite_verdict(code.extended_code).of(text)
+            }
+            Error::SqlInputError { error, msg, .. } => sqlite_verdict(error.extended_code).of(msg),
+            Error::QueryReturnedNoRows => Self::NotFound,
+            Error::InvalidParameterCount(..) | Error::MultipleStatement => Self::Failed(error.to_string()),
+            _ => Self::Corrupt(error.to_string()),
+        }
+    }
+}
+
 enum Verdict {
     Retry,
     Taken,
@@ -109,25 +119,41 @@ enum Verdict {
     Refused,
 }
 
-fn verdict(refusal: &dyn sqlx::error::DatabaseError) -> Verdict {
+impl Verdict {
+    fn of(self, text: String) -> StoreError {
+        match self {
+            Self::Retry => StoreError::Unavailable(text),
+            Self::Taken => StoreError::conflict(text),
+            Self::Damaged => StoreError::Corrupt(text),
+            Self::Refused => StoreError::Failed(text),
+        }
+    }
+}
+
+fn postgres_verdict(refusal: &dyn sqlx::error::DatabaseError) -> Verdict {
     if refusal.is_unique_violation() {
         return Verdict::Taken;
     }
     let code = refusal.code().unwrap_or_default();
-    // PostgreSQL codes have five characters, starting with the class; SQLite codes are numbers whose low byte is the
-    // primary code.
-    if code.len() == 5 && refusal.try_downcast_ref::<sqlx::postgres::PgDatabaseError>().is_some() {
-        return match &code[..2] {
-            "08" | "40" | "53" | "55" | "57" | "58" => Verdict::Retry,
-            "25" => Verdict::Retry,
-            "XX" => Verdict::Damaged,
-            _ => Verdict::Refused,
-        };
+    // Codes have five characters, starting with the class.
+    match code.get(..2).unwrap_or_default() {
+        "08" | "40" | "53" | "55" | "57" | "58" | "25" => Verdict::Retry,
+        "XX" => Verdict::Damaged,
+        _ => Verdict::Refused,
     }
-    match code.parse::<i64>().map(|code| code & 0xff) {
+}
+
+fn sqlite_verdict(extended_code: i32) -> Verdict {
+    const PRIMARY_KEY: i32 = rusqlite::ffi::SQLITE_CONSTRAINT_PRIMARYKEY;
+    const UNIQUE: i32 = rusqlite::ffi::SQLITE_CONSTRAINT_UNIQUE;
+    if matches!(extended_code, PRIMARY_KEY | UNIQUE) {
+        return Verdict::Taken;
+    }
+    // The low byte is the primary code.
+    match extended_code & 0xff {
         // Busy, locked, out of memory, read-only, interrupted, I/O error, full, cannot open, protocol.
-        Ok(5..=10 | 13..=15) => Verdict::Retry,
-        Ok(11 | 26) => Verdict::Damaged,
+        5..=10 | 13..=15 => Verdict::Retry,
+        11 | 26 => Verdict::Damaged,
         _ => Verdict::Refused,
     }
 }

@@ -72,11 +72,12 @@ const FLOORS: [(&str, &[&str]); 18] = [
 ];
 
 /// Third-party crates that only one of our crates may depend on.
-const ALONE: [(&str, &str); 7] = [
+const ALONE: [(&str, &str); 8] = [
     ("axum", "server"),
     ("utoipa-axum", "server"),
     ("tower", "server"),
     ("sqlx", "store"),
+    ("rusqlite", "store"),
     ("getrandom", "gatehouse"),
     ("rustls", "egress"),
     ("redis", "redis-client"),

@@ -364,16 +364,15 @@ impl TestApp {
 
     /// Changes the database directly, bypassing the gateway.
     pub async fn sql(&self, statement: &str) {
-        use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection, SqliteConnection};
-        let statement = AssertSqlSafe(statement.to_owned());
+        use sqlx::{AssertSqlSafe, Connection as _, Executor as _, PgConnection};
         match &self.backend {
             Backend::Sqlite { path } => {
-                let address = format!("sqlite://{}", path.display());
-                let mut connection = SqliteConnection::connect(&address).await.unwrap();
-                connection.execute(statement).await.map(drop).unwrap();
-                connection.close().await.unwrap();
+                let connection = rusqlite::Connection::open(path).unwrap();
+                connection.busy_timeout(Duration::from_secs(5)).unwrap();
+                connection.execute_batch(statement).unwrap();
             }
             Backend::Postgres { url } => {
+                let statement = AssertSqlSafe(statement.to_owned());
                 let mut connection = PgConnection::connect(url.reveal()).await.unwrap();
                 connection.execute(statement).await.map(drop).unwrap();
                 connection.close().await.unwrap();

@@ -3,14 +3,14 @@
 use std::time::Duration;
 
 use serde_json::json;
-use sqlx::{Connection as _, Executor as _, PgConnection, SqliteConnection};
+use sqlx::{Connection as _, Executor as _, PgConnection};
 use store::Backend;
 
 use crate::app::{self, TestApp, TestSettings};
 
 /// Another connection that locks the database.
 enum Holder {
-    Sqlite(SqliteConnection),
+    Sqlite(rusqlite::Connection),
     Postgres(PgConnection),
 }
 
@@ -18,9 +18,9 @@ impl Holder {
     async fn grab(backend: &Backend) -> Self {
         match backend {
             Backend::Sqlite { path } => {
-                let mut connection =
-                    SqliteConnection::connect(&format!("sqlite://{}", path.display())).await.unwrap();
-                connection.execute("BEGIN EXCLUSIVE").await.unwrap();
+                let connection = rusqlite::Connection::open(path).unwrap();
+                connection.busy_timeout(Duration::from_secs(5)).unwrap();
+                connection.execute_batch("BEGIN EXCLUSIVE").unwrap();
                 Self::Sqlite(connection)
             }
             Backend::Postgres { url } => {
@@ -36,7 +36,7 @@ impl Holder {
 
     async fn release(self) {
         match self {
-            Self::Sqlite(mut connection) => connection.execute("ROLLBACK").await.map(drop).unwrap(),
+            Self::Sqlite(connection) => connection.execute_batch("ROLLBACK").unwrap(),
             Self::Postgres(mut connection) => connection.execute("ROLLBACK").await.map(drop).unwrap(),
         }
     }

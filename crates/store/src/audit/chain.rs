@@ -93,7 +93,6 @@ fn put(mac: &mut Hmac<Sha256>, value: &Value<'_>) {
         }
         Value::Integer(None) | Value::Text(None) => return mac.update(&[0]),
         Value::Text(Some(text)) => (2, text.as_bytes()),
-        Value::Shared(text) => (2, text.as_bytes()),
         Value::Bytes(bytes) => (3, *bytes),
     };
     mac.update(&[kind]);

@@ -1,18 +1,20 @@
 //! The drainer: moves receipts from the journal to the ledger, each exactly once, whatever crashes in between.
 
+use std::fs::File;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use domain::receipt::{Opening, Receipt};
-use tokio::sync::watch;
+use tokio::sync::{OwnedMutexGuard, watch};
 
 use super::Journal;
 use super::parts::{self, Part};
-use super::read::{self, Batch, Loss, MOST_RECEIPTS};
+use super::read::{self, Batch, Loss, MOST_RECEIPTS, Progress, Stretch};
 use super::segment;
-use super::source::{Cursor, JournalSource};
+use super::source::JournalSource;
 use crate::audit::AuditEntry;
+use crate::database::Writer;
 use crate::ledger::booking::Booking;
 use crate::ledger::ledger_writer::Booked;
 use crate::{Store, StoreError};
@@ -245,25 +247,38 @@ async fn step(store: &Store, source: &mut JournalSource, buffer: &mut Vec<u8>) -
     let (Some(stretch), Some(cursor)) = (source.stretch(), source.cursor.as_ref()) else {
         return Ok(if source.leave() { Step::Moved } else { Step::Idle });
     };
-    let file = Arc::clone(&cursor.file);
-    let mut bytes = std::mem::take(buffer);
-    let (mut batch, mut bytes) =
-        blocking(move || Ok((read::read(&file, stretch, &mut bytes)?, bytes))).await?;
-    // A large record has made it larger.
-    bytes.truncate(read::CHUNK as usize);
-    bytes.shrink_to(read::CHUNK as usize);
+    let job = BatchJob {
+        store: store.clone(),
+        stretch,
+        file: Arc::clone(&cursor.file),
+        journal: source.name.clone(),
+        is_live: source.is_live(),
+        segment: cursor.segment.id.clone(),
+        committed: cursor.committed,
+        buffer: std::mem::take(buffer),
+    };
+    // Held until the transaction has ended, whether or not it is waited for: readers that add our own unbooked receipts to
+    // the sums of the ledger must hear of this booking before they can read it there.
+    let turn = store.ledger().turns.take().await;
+    let done = store.database().on_writer(|writer| Box::pin(job.run(writer, turn))).await;
+    let BatchResult { mut progress, booked, buffer: bytes } = match done {
+        Ok(done) => done,
+        Err(error) => {
+            source.pace(false);
+            return Err(error);
+        }
+    };
     *buffer = bytes;
-    let records = batch.records as usize;
-    let booked = !batch.bookings.is_empty() || !batch.entries.is_empty();
-    if booked {
-        let outcome = commit(store, source, cursor, &batch).await;
+    let records = progress.records as usize;
+    let is_booked = booked.is_some();
+    if let Some(outcome) = booked {
         let segment = cursor.segment.id.clone();
         source.pace(outcome.is_ok());
         match outcome? {
             Outcome::Committed => {}
             Outcome::Without(losses) => {
                 source.put_aside();
-                batch.losses.extend(losses);
+                progress.losses.extend(losses);
             }
             Outcome::Elsewhere => {
                 let committed = position(store, &segment).await?;
@@ -272,7 +287,7 @@ async fn step(store: &Store, source: &mut JournalSource, buffer: &mut Vec<u8>) -
             }
         }
     }
-    source.apply(batch, booked);
+    source.apply(progress, is_booked);
     Ok(if records > 0 { Step::Read(records) } else { Step::Moved })
 }
 
@@ -297,8 +312,9 @@ async fn finish(store: &Store, source: &mut JournalSource) -> Result<Step, Store
     let entries: Vec<AuditEntry> = entries.collect();
     let chunks = bookings.chunks(source.most).map(|bookings| Part { bookings, entries: &[] });
     let chunks = chunks.chain(entries.chunks(source.most).map(|entries| Part { bookings: &[], entries }));
+    let writer = Writer::Pool(store.database().clone());
     for part in chunks {
-        let refused = Box::pin(parts::book(store, part, &source.name)).await;
+        let refused = Box::pin(parts::book(store, &writer, part, &source.name)).await;
         source.pace(refused.is_ok());
         if !refused?.is_empty() {
             source.spoil();
@@ -339,55 +355,85 @@ pub(super) struct Advance<'a> {
     new: u64,
 }
 
-async fn commit(
-    store: &Store,
-    source: &JournalSource,
-    cursor: &Cursor,
-    batch: &Batch,
-) -> Result<Outcome, StoreError> {
-    let advance = Advance {
-        journal: &source.name,
-        segment: &cursor.segment.id,
-        old: cursor.committed,
-        new: batch.until,
-    };
-    // Held until the transaction has ended: readers that add our own unbooked receipts to the sums of the ledger must
-    // hear of this booking before they can read it there.
-    let turns = &store.ledger().turns;
-    let _turn = turns.take().await;
-    let whole = Part { bookings: &batch.bookings, entries: &batch.entries };
-    let outcome = match book(store, whole, &source.name, Some(&advance)).await {
-        Err(error) if parts::is_refusal(&error) => {
-            let refused = Box::pin(parts::book(store, whole, &source.name)).await?;
-            let nothing = Part { bookings: &[], entries: &[] };
-            match book(store, nothing, &source.name, Some(&advance)).await? {
-                Outcome::Committed if !refused.is_empty() => Outcome::Without(
-                    refused
-                        .into_iter()
-                        .map(|reason| Loss { from: batch.from, until: batch.until, reason, tail: false })
-                        .collect(),
-                ),
-                outcome => outcome,
-            }
-        }
-        outcome => outcome?,
-    };
-    if source.is_live() && !matches!(outcome, Outcome::Elsewhere) {
-        turns.tell(&batch.bookings, &store.ledger().leases().take_booked(&source.name));
+/// A range of a segment that is read and booked, with all that this needs.
+struct BatchJob {
+    store: Store,
+    stretch: Stretch,
+    file: Arc<File>,
+    /// The name of the journal and the id of the segment.
+    journal: String,
+    is_live: bool,
+    segment: String,
+    /// The drained position that is expected in the database.
+    committed: Option<u64>,
+    buffer: Vec<u8>,
+}
+
+/// What became of a batch.
+struct BatchResult {
+    progress: Progress,
+    /// `None` if there was nothing to book.
+    booked: Option<Result<Outcome, StoreError>>,
+    /// The buffer can be used again.
+    buffer: Vec<u8>,
+}
+
+impl BatchJob {
+    async fn run(mut self, writer: Writer, _turn: OwnedMutexGuard<()>) -> Result<BatchResult, StoreError> {
+        let (file, stretch) = (Arc::clone(&self.file), self.stretch);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        let load = move || (read::load(&file, stretch, &mut buffer), buffer);
+        let (length, mut buffer) = writer.blocking(load).await?;
+        let bytes = &buffer[..length.map_err(unreadable)?];
+        let batch = read::parse(&self.file, stretch, bytes).map_err(unreadable)?;
+        let has_any = !batch.bookings.is_empty() || !batch.entries.is_empty();
+        let booked = if has_any { Some(self.commit(&writer, &batch).await) } else { None };
+        let progress = batch.progress;
+        // A large record has made it larger.
+        buffer.truncate(read::CHUNK as usize);
+        buffer.shrink_to(read::CHUNK as usize);
+        Ok(BatchResult { progress, booked, buffer })
     }
-    Ok(outcome)
+
+    async fn commit(&self, writer: &Writer, batch: &Batch<'_>) -> Result<Outcome, StoreError> {
+        let Self { store, journal, .. } = self;
+        let advance =
+            Advance { journal, segment: &self.segment, old: self.committed, new: batch.progress.until };
+        let whole = Part { bookings: &batch.bookings, entries: &batch.entries };
+        let outcome = match book(store, writer, whole, journal, Some(&advance)).await {
+            Err(error) if parts::is_refusal(&error) => {
+                let refused = Box::pin(parts::book(store, writer, whole, journal)).await?;
+                let nothing = Part { bookings: &[], entries: &[] };
+                let Progress { from, until, .. } = batch.progress;
+                let loss = |reason| Loss { from, until, reason, tail: false };
+                match book(store, writer, nothing, journal, Some(&advance)).await? {
+                    Outcome::Committed if !refused.is_empty() => {
+                        Outcome::Without(refused.into_iter().map(loss).collect())
+                    }
+                    outcome => outcome,
+                }
+            }
+            outcome => outcome?,
+        };
+        if self.is_live && !matches!(outcome, Outcome::Elsewhere) {
+            let ledger = store.ledger();
+            ledger.turns.tell(&batch.bookings, &ledger.leases().take_booked(journal));
+        }
+        Ok(outcome)
+    }
 }
 
 /// Writes rows, sums, audit entries and the position in one transaction.
 pub(super) async fn book(
     store: &Store,
-    Part { bookings, entries }: Part<'_>,
+    writer: &Writer,
+    Part { bookings, entries }: Part<'_, '_>,
     chain: &str,
     advance: Option<&Advance<'_>>,
 ) -> Result<Outcome, StoreError> {
     for one_at_a_time in [false, true] {
-        let attempt = store.database().limited(async {
-            let mut open = store.database().begin().await?;
+        let attempt = writer.limited(async {
+            let mut open = writer.begin().await?;
             // Compare-and-set of the position, in the same transaction as the rows: if another drainer has advanced it,
             // or an earlier commit succeeded without a confirmation, nothing is written.
             if let Some(advance) = advance {
@@ -448,7 +494,11 @@ async fn blocking<T: Send + 'static>(
 ) -> Result<T, StoreError> {
     match tokio::task::spawn_blocking(work).await {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(StoreError::Unavailable(format!("the journal cannot be read: {error}"))),
+        Ok(Err(error)) => Err(unreadable(error)),
         Err(error) => Err(StoreError::Failed(format!("reading the journal failed: {error}"))),
     }
+}
+
+fn unreadable(error: std::io::Error) -> StoreError {
+    StoreError::Unavailable(format!("the journal cannot be read: {error}"))
 }

@@ -2,18 +2,18 @@
 
 use super::drain;
 use crate::audit::AuditEntry;
-use crate::database::Database;
+use crate::database::Writer;
 use crate::ledger::booking::Booking;
 use crate::{Store, StoreError};
 
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
-    pub bookings: &'a [Booking],
+pub(super) struct Part<'a, 'b> {
+    pub bookings: &'a [Booking<'b>],
     pub entries: &'a [AuditEntry],
 }
 
-impl<'a> Part<'a> {
-    fn halves(self) -> Option<[Part<'a>; 2]> {
+impl<'a, 'b> Part<'a, 'b> {
+    fn halves(self) -> Option<[Part<'a, 'b>; 2]> {
         let Self { bookings, entries } = self;
         if !bookings.is_empty() && !entries.is_empty() {
             return Some([Part { bookings, entries: &[] }, Part { bookings: &[], entries }]);
@@ -39,18 +39,23 @@ pub(super) fn is_refusal(error: &StoreError) -> bool {
 
 /// Books what the database accepts and returns the reasons for the rest. No position guards this: receipts are
 /// deduplicated by id.
-pub(super) async fn book(store: &Store, whole: Part<'_>, chain: &str) -> Result<Vec<String>, StoreError> {
+pub(super) async fn book(
+    store: &Store,
+    writer: &Writer,
+    whole: Part<'_, '_>,
+    chain: &str,
+) -> Result<Vec<String>, StoreError> {
     let mut refused = Vec::new();
     let mut waiting = vec![whole];
     while let Some(part) = waiting.pop() {
-        match (drain::book(store, part, chain, None).await, part.halves()) {
+        match (drain::book(store, writer, part, chain, None).await, part.halves()) {
             (Ok(_), _) => {}
             (Err(error), Some([first, second])) if is_refusal(&error) => waiting.extend([second, first]),
             (Err(error), None) if is_refusal(&error) => {
                 // If not even an empty receipt can be booked, the schema is broken and the journal waits for its
                 // repair.
                 if refused.is_empty() {
-                    probe(store, part.bookings.is_empty()).await?;
+                    probe(store, writer, part.bookings.is_empty()).await?;
                 }
                 let id = part.id();
                 tracing::error!(%error, id, audit = part.bookings.is_empty(), "receipt rejected by the database, journal segment set aside");
@@ -63,23 +68,22 @@ pub(super) async fn book(store: &Store, whole: Part<'_>, chain: &str) -> Result<
 }
 
 /// Checks whether an empty receipt could be booked; the transaction is rolled back.
-async fn probe(store: &Store, audit: bool) -> Result<(), StoreError> {
+async fn probe(store: &Store, writer: &Writer, audit: bool) -> Result<(), StoreError> {
     let receipt = domain::receipt::Receipt {
         id: "probe".into(),
         auth_method: "probe".into(),
         audit: Some(Box::default()),
         ..domain::receipt::Receipt::default()
     };
-    let database: &Database = store.database();
     let attempt = async {
-        let mut open = database.begin().await?;
+        let mut open = writer.begin().await?;
         if audit {
             store.audit().appender.append(&mut open, "probe", &[receipt], true).await?;
         } else {
-            let bookings: Vec<Booking> = Booking::of(&receipt)?.into_iter().collect();
+            let bookings: Vec<Booking<'static>> = Booking::of(&receipt)?.into_iter().collect();
             store.ledger().writer.book(&mut open, &bookings, true).await?;
         }
         Ok(())
     };
-    database.limited(attempt).await
+    writer.limited(attempt).await
 }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt as _;
-use std::sync::Arc;
 
 use foldhash::HashMap;
 
@@ -32,32 +31,52 @@ pub(super) struct Stretch {
     pub most: usize,
 }
 
+/// What was read, borrowed from its bytes.
 #[derive(Debug, Default)]
-pub(super) struct Batch {
+pub(super) struct Batch<'a> {
+    pub bookings: Vec<Booking<'a>>,
+    /// For the audit log, in the order of writing.
+    pub entries: Vec<AuditEntry>,
+    pub progress: Progress,
+}
+
+/// How far a batch goes, and the calls that it opens and closes.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
     pub from: u64,
     pub until: u64,
     pub records: u64,
-    pub bookings: Vec<Booking>,
-    /// For the audit log, in the order of writing.
-    pub entries: Vec<AuditEntry>,
-    pub events: Vec<Event>,
+    pub closed: CallIds,
+    pub opened: Vec<Opened>,
     pub losses: Vec<Loss>,
 }
 
+/// A call that was opened and not closed behind that.
 #[derive(Debug, PartialEq)]
-pub(super) enum Event {
-    Opened {
-        id: Arc<str>,
-        opening: OpeningRecord,
-    },
-    /// The opening of a call that is known from an earlier segment.
-    Carried {
-        id: Arc<str>,
-        opening: OpeningRecord,
-    },
-    Closed {
-        id: Arc<str>,
-    },
+pub(super) struct Opened {
+    pub id: Box<str>,
+    pub opening: OpeningRecord,
+    /// True if the opening is known from an earlier segment.
+    pub is_carried: bool,
+}
+
+/// Ids of calls in one text: there are many, and most are of no interest.
+#[derive(Debug, Default)]
+pub(super) struct CallIds {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl CallIds {
+    fn push(&mut self, id: &str) {
+        self.text.push_str(id);
+        self.ends.push(self.text.len());
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &str> {
+        let mut start = 0;
+        self.ends.iter().map(move |end| &self.text[std::mem::replace(&mut start, *end)..*end])
+    }
 }
 
 /// A byte range without a readable record.
@@ -70,8 +89,9 @@ pub(super) struct Loss {
     pub tail: bool,
 }
 
-/// Reads a batch. `bytes` is a reusable buffer: allocating half a megabyte would cost more than reading it.
-pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Result<Batch> {
+/// Reads the bytes of a batch into a reusable buffer, since allocating half a megabyte would cost more than reading it. Returns
+/// their number.
+pub(super) fn load(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Result<usize> {
     let Stretch { from, end, .. } = stretch;
     let mut until = end.min(from + CHUNK);
     if let Parsed::Short(size) = frame::parse(read_range(file, from, until, bytes)?)
@@ -80,9 +100,15 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
         until = from + size as u64;
         read_range(file, from, until, bytes)?;
     }
-    let bytes = &bytes[..(until - from) as usize];
+    Ok((until - from) as usize)
+}
+
+/// Decodes a batch from loaded bytes.
+pub(super) fn parse<'a>(file: &File, stretch: Stretch, bytes: &'a [u8]) -> io::Result<Batch<'a>> {
+    let Stretch { from, end, .. } = stretch;
     let most = stretch.most.min(bytes.len() / FEWEST_BYTES);
-    let mut batch = Batch { from, bookings: Vec::with_capacity(most), ..Batch::default() };
+    let progress = Progress { from, ..Progress::default() };
+    let mut batch = Batch { bookings: Vec::with_capacity(most), entries: Vec::new(), progress };
     let mut calls = Calls { labels: Labels::with_capacity(most), ..Calls::default() };
     let mut encoding = None;
     let mut at = 0;
@@ -92,27 +118,26 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
                 let place = from + at as u64;
                 let fresh = place + size as u64 > stretch.booked_until;
                 if let Err(reason) = calls.take(kind, payload, fresh, &mut batch) {
-                    let reason = reason.to_string();
-                    batch.losses.push(Loss { from: place, until: place + size as u64, reason, tail: false });
+                    let (until, reason) = (place + size as u64, reason.to_string());
+                    batch.progress.losses.push(Loss { from: place, until, reason, tail: false });
                 }
                 encoding = kind.map(|kind| kind.encoding).or(encoding);
-                batch.records += 1;
+                batch.progress.records += 1;
                 at += size;
             }
             // The rest of this frame is in the file; the next batch starts with it.
             Parsed::Short(size) if from + (at + size) as u64 <= end && at > 0 => break,
             Parsed::Short(_) | Parsed::Damaged => {
-                let place = from + at as u64;
-                let loss = measure(file, place, end, encoding)?;
-                batch.until = loss.until;
-                batch.losses.push(loss);
-                batch.events = calls.events();
+                let loss = measure(file, from + at as u64, end, encoding)?;
+                batch.progress.until = loss.until;
+                batch.progress.losses.push(loss);
+                calls.finish(&mut batch.progress);
                 return Ok(batch);
             }
         }
     }
-    batch.until = from + at as u64;
-    batch.events = calls.events();
+    batch.progress.until = from + at as u64;
+    calls.finish(&mut batch.progress);
     Ok(batch)
 }
 
@@ -120,7 +145,8 @@ pub(super) fn read(file: &File, stretch: Stretch, bytes: &mut Vec<u8>) -> io::Re
 #[derive(Default)]
 struct Calls<'a> {
     opened: HashMap<Cow<'a, str>, (Encoding, &'a [u8])>,
-    others: Vec<Event>,
+    carried: Vec<Opened>,
+    closed: CallIds,
     labels: Labels<'a>,
 }
 
@@ -130,20 +156,17 @@ impl<'a> Calls<'a> {
         kind: Option<RecordType>,
         payload: &'a [u8],
         fresh: bool,
-        batch: &mut Batch,
+        batch: &mut Batch<'a>,
     ) -> Result<(), RecordError> {
         let RecordType { kind, encoding } = kind.ok_or("a record of an unknown kind")?;
         match kind {
             RecordKind::Receipt if fresh => {
                 let record = ReceiptRecord::parse(encoding, payload)?;
-                let known = batch.bookings.len();
                 let id = Booking::read(&record, &mut self.labels, &mut batch.bookings)?;
-                // The id of a booking may be clipped.
-                let booked = batch.bookings.get(known).filter(|booking| *booking.id == *id);
-                self.close(&id, booked.map(|booking| Arc::clone(&booking.id)));
+                self.close(&id);
                 batch.entries.extend(Recorded::read_audited(&record)?);
             }
-            RecordKind::Receipt => self.close(&journal_record::receipt_id(encoding, payload)?, None),
+            RecordKind::Receipt => self.close(&journal_record::receipt_id(encoding, payload)?),
             RecordKind::Opening => {
                 let id = journal_record::opening_id(encoding, payload)?;
                 self.opened.insert(id, (encoding, payload));
@@ -151,26 +174,25 @@ impl<'a> Calls<'a> {
             RecordKind::Carried => {
                 let id = journal_record::opening_id(encoding, payload)?;
                 let opening = OpeningRecord { encoding, payload: payload.into() };
-                self.others.push(Event::Carried { id: id.into(), opening });
+                self.carried.push(Opened { id: id.into(), opening, is_carried: true });
             }
         }
         Ok(())
     }
 
-    /// Closes a call; `shared` is its id if it is already allocated.
-    fn close(&mut self, id: &str, shared: Option<Arc<str>>) {
+    fn close(&mut self, id: &str) {
         self.opened.remove(id);
         // Also for calls opened in this batch: an earlier attempt may have opened them in another one.
-        self.others.push(Event::Closed { id: shared.unwrap_or_else(|| id.into()) });
+        self.closed.push(id);
     }
 
-    fn events(self) -> Vec<Event> {
-        let mut events = self.others;
-        events.extend(self.opened.into_iter().map(|(id, (encoding, payload))| {
+    fn finish(self, progress: &mut Progress) {
+        progress.closed = self.closed;
+        progress.opened = self.carried;
+        progress.opened.extend(self.opened.into_iter().map(|(id, (encoding, payload))| {
             let opening = OpeningRecord { encoding, payload: payload.into() };
-            Event::Opened { id: id.into(), opening }
+            Opened { id: id.into(), opening, is_carried: false }
         }));
-        events
     }
 }
 
@@ -247,9 +269,11 @@ mod tests {
             let mut ids = Vec::new();
             while from < bytes.len() as u64 {
                 let stretch = Stretch { from, end: bytes.len() as u64, booked_until: 0, most: MOST_RECEIPTS };
-                let batch = read(&file, stretch, &mut Vec::new()).unwrap();
+                let mut buffer = Vec::new();
+                let length = load(&file, stretch, &mut buffer).unwrap();
+                let batch = parse(&file, stretch, &buffer[..length]).unwrap();
                 ids.extend(batch.bookings.iter().map(|booking| booking.id.to_string()));
-                from = batch.until;
+                from = batch.progress.until;
             }
             assert_eq!(ids, expected);
         }

@@ -10,7 +10,7 @@ use domain::receipt::Opening;
 use foldhash::HashMap;
 
 use super::Journal;
-use super::read::{Batch, CHUNK, Event, Loss, MOST_RECEIPTS, Stretch};
+use super::read::{CHUNK, Loss, MOST_RECEIPTS, Opened, Progress, Stretch};
 use super::segment::{self, HEADER, Segment};
 use super::shard::ShardId;
 use crate::journal_record::OpeningRecord;
@@ -29,7 +29,7 @@ pub(super) struct JournalSource {
     last: Option<u64>,
     /// Segments read to their end and kept because calls that opened there are still open; true if damaged.
     retired: Vec<(Segment, bool)>,
-    open: HashMap<Arc<str>, OpenCall>,
+    open: HashMap<Box<str>, OpenCall>,
     /// Current batch size: reduced when storage cannot take more in time.
     pub most: usize,
 }
@@ -197,7 +197,7 @@ impl JournalSource {
 
     /// Applies a batch that is committed or had nothing to commit: records its opened and closed calls and advances
     /// behind it.
-    pub fn apply(&mut self, batch: Batch, committed: bool) {
+    pub fn apply(&mut self, batch: Progress, committed: bool) {
         let Some(cursor) = &mut self.cursor else { return };
         let home = cursor.segment.sequence;
         cursor.offset = batch.until;
@@ -217,30 +217,36 @@ impl JournalSource {
                 SourceState::Adopted { .. } => self.journal.0.capacity.release(bytes),
             }
         }
-        for event in batch.events {
-            self.follow(event, home);
+        // A repeated opening comes before the close, which no other record would follow.
+        let (carried, opened): (Vec<Opened>, Vec<Opened>) =
+            batch.opened.into_iter().partition(|opened| opened.is_carried);
+        carried.into_iter().for_each(|opened| self.carry_over(opened, home));
+        if !self.open.is_empty() {
+            batch.closed.iter().for_each(|id| self.close(id));
+        }
+        for Opened { id, opening, .. } in opened {
+            // The repeated opening of an earlier attempt may still be ahead.
+            let carried = self.open.get(&id).is_some_and(|call| call.carried);
+            self.open.insert(id, OpenCall { opening, home, carried, closed: false });
         }
     }
 
-    fn follow(&mut self, event: Event, home: u64) {
-        match event {
-            Event::Opened { id, opening } => {
-                // The repeated opening of an earlier attempt may still be ahead.
-                let carried = self.open.get(&id).is_some_and(|call| call.carried);
-                self.open.insert(id, OpenCall { opening, home, carried, closed: false });
-            }
-            Event::Carried { id, opening } => match self.open.get_mut(&id) {
-                Some(call) if call.closed => _ = self.open.remove(&id),
-                // The call was opened again after the opening that is repeated here: that one is newer.
-                Some(call) if call.opening != opening => call.carried = false,
-                _ => _ = self.open.insert(id, OpenCall { opening, home, carried: false, closed: false }),
-            },
-            Event::Closed { id } => match self.open.get_mut(&id) {
-                Some(call) if call.carried => call.closed = true,
-                Some(_) => _ = self.open.remove(&id),
-                // Most calls open and close in one batch.
-                None => {}
-            },
+    /// Applies an opening that was repeated.
+    fn carry_over(&mut self, Opened { id, opening, .. }: Opened, home: u64) {
+        match self.open.get_mut(&id) {
+            Some(call) if call.closed => _ = self.open.remove(&id),
+            // The call was opened again after the opening that is repeated here: that one is newer.
+            Some(call) if call.opening != opening => call.carried = false,
+            _ => _ = self.open.insert(id, OpenCall { opening, home, carried: false, closed: false }),
+        }
+    }
+
+    fn close(&mut self, id: &str) {
+        match self.open.get_mut(id) {
+            Some(call) if call.carried => call.closed = true,
+            Some(_) => _ = self.open.remove(id),
+            // Most calls open and close in one batch.
+            None => {}
         }
     }
 

@@ -12,7 +12,7 @@ use domain::receipt::Receipt;
 
 use super::Journal;
 use super::frame::{self, RecordKind, RecordType};
-use super::read::{self, Event, Stretch};
+use super::read::{self, Stretch};
 use super::segment::{HEADER, Segment};
 use super::shard::ShardId;
 use crate::database::sql;
@@ -431,16 +431,14 @@ fn read_whole(bytes: &[u8]) -> (Vec<String>, Option<bool>) {
     let (mut from, end) = (0, bytes.len() as u64);
     let (mut ids, mut tail) = (Vec::new(), None);
     while from < end {
-        let batch = read::read(
-            &file,
-            Stretch { from, end, booked_until: 0, most: read::MOST_RECEIPTS },
-            &mut Vec::new(),
-        )
-        .unwrap();
-        assert!(batch.until > from, "every read gets on");
+        let stretch = Stretch { from, end, booked_until: 0, most: read::MOST_RECEIPTS };
+        let mut buffer = Vec::new();
+        let length = read::load(&file, stretch, &mut buffer).unwrap();
+        let batch = read::parse(&file, stretch, &buffer[..length]).unwrap();
+        assert!(batch.progress.until > from, "every read gets on");
         ids.extend(batch.bookings.into_iter().map(|booking| booking.id.to_string()));
-        tail = batch.losses.last().map(|loss| loss.tail).or(tail);
-        from = batch.until;
+        tail = batch.progress.losses.last().map(|loss| loss.tail).or(tail);
+        from = batch.progress.until;
     }
     (ids, tail)
 }
@@ -694,13 +692,11 @@ fn calls_that_close_in_their_batch_are_not_open_after_it() {
     let file = std::fs::File::open(&segment.path).unwrap();
     let stretch =
         Stretch { from: HEADER, end: segment.length, booked_until: HEADER, most: read::MOST_RECEIPTS };
-    let batch = read::read(&file, stretch, &mut Vec::new()).unwrap();
-    let names = batch.events.iter().map(|event| match event {
-        Event::Opened { id, .. } => format!("+{id}"),
-        Event::Carried { id, .. } => format!("~{id}"),
-        Event::Closed { id } => format!("-{id}"),
-    });
-    assert_eq!(names.collect::<BTreeSet<_>>(), set(["+b", "-a", "-c"]));
+    let mut buffer = Vec::new();
+    let length = read::load(&file, stretch, &mut buffer).unwrap();
+    let progress = read::parse(&file, stretch, &buffer[..length]).unwrap().progress;
+    let opened: Vec<&str> = progress.opened.iter().map(|opened| &*opened.id).collect();
+    assert_eq!((opened, progress.closed.iter().collect::<Vec<_>>()), (vec!["b"], vec!["a", "c"]));
 }
 
 /// Run in release mode to see the figures: `cargo test --release -p store drain_cost -- --ignored --nocapture`.

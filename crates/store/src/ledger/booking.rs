@@ -39,15 +39,15 @@ macro_rules! define_booking {
     ($($name:ident: $type:ty = $number:literal => $null:ident $column:ident [$($most:literal)?],)*) => {
         const FIELDS: &[&str] = &[$(stringify!($column)),*];
 
-        /// A receipt to be booked: its columns, and the remaining fields as JSON.
+        /// A receipt to be booked: its columns, and the remaining fields as JSON. Texts are borrowed from its record.
         #[derive(Debug)]
-        pub(crate) struct Booking {
-            $(pub $name: <$type as Column>::Stored,)*
-            pub label: Arc<Label>,
+        pub(crate) struct Booking<'a> {
+            $(pub $name: <$type as Column>::Stored<'a>,)*
+            pub label: Arc<Label<'a>>,
             pub tokens: [i64; Tokens::BUCKETS.len()],
             pub estimated: bool,
             pub cost: Option<[i64; 2]>,
-            detail: Option<Arc<str>>,
+            detail: Option<Cow<'a, str>>,
         }
 
         /// The columns section of a receipt as `journal_record` writes it, borrowed.
@@ -86,20 +86,32 @@ macro_rules! define_booking {
             }
         }
 
-        impl Booking {
-            fn new(written: &Written<'_>, label: Arc<Label>, detail: &str) -> Self {
+        impl<'a> Booking<'a> {
+            fn new(written: Written<'a>, label: Arc<Label<'a>>, detail: &'a str) -> Self {
                 let cost = written.input_cost.zip(written.output_cost);
                 Self {
-                    $($name: <$type as Column>::store(&written.$name, 0 $(+ $most)?),)*
+                    $($name: <$type as Column>::store(written.$name, 0 $(+ $most)?),)*
                     label,
                     tokens: written.tokens.counts().map(|count| count.min(MOST_TOKENS) as i64),
                     estimated: written.estimated,
                     cost: cost.map(|(input, output)| [input, output].map(bounded_cost)),
-                    detail: Some(detail).filter(|detail| *detail != "{}").map(Arc::from),
+                    detail: Some(detail).filter(|detail| *detail != "{}").map(Cow::Borrowed),
                 }
             }
 
-            fn bind_fields<'a>(&'a self, values: &mut Vec<Value<'a>>) {
+            /// Copies what is borrowed from the record.
+            fn into_owned(self) -> Booking<'static> {
+                Booking {
+                    $($name: <$type as Column>::into_owned(self.$name),)*
+                    label: Arc::new(Label::clone(&self.label).into_owned()),
+                    detail: self.detail.map(|detail| Cow::Owned(detail.into_owned())),
+                    tokens: self.tokens,
+                    estimated: self.estimated,
+                    cost: self.cost,
+                }
+            }
+
+            fn bind_fields<'b>(&'b self, values: &mut Vec<Value<'b>>) {
                 values.extend([$(<$type as Column>::bind(&self.$name, Null::$null)),*]);
             }
         }
@@ -118,9 +130,9 @@ macro_rules! define_label {
         const LABEL: &[&str] = &[$(stringify!($column)),*];
 
         /// The fields that many receipts share.
-        #[derive(Debug)]
-        pub(crate) struct Label {
-            $(pub $name: <$type as Column>::Stored,)*
+        #[derive(Clone, Debug)]
+        pub(crate) struct Label<'a> {
+            $(pub $name: <$type as Column>::Stored<'a>,)*
         }
 
         /// The label section.
@@ -144,18 +156,16 @@ macro_rules! define_label {
             }
         }
 
-        impl Label {
-            /// Shares the texts that are the same in `earlier`.
-            fn new(written: &WrittenLabel<'_>, earlier: Option<&Self>) -> Self {
-                match earlier {
-                    Some(earlier) => Self {
-                        $($name: <$type as Column>::store_like(&written.$name, 0 $(+ $most)?, &earlier.$name),)*
-                    },
-                    None => Self { $($name: <$type as Column>::store(&written.$name, 0 $(+ $most)?),)* },
-                }
+        impl<'a> Label<'a> {
+            fn new(written: WrittenLabel<'a>) -> Self {
+                Self { $($name: <$type as Column>::store(written.$name, 0 $(+ $most)?),)* }
             }
 
-            fn bind<'a>(&'a self, values: &mut Vec<Value<'a>>) {
+            fn into_owned(self) -> Label<'static> {
+                Label { $($name: <$type as Column>::into_owned(self.$name),)* }
+            }
+
+            fn bind<'b>(&'b self, values: &mut Vec<Value<'b>>) {
                 // Most calls are served by the model that they requested: NULL stands for that one.
                 let is_same = self.requested_model == self.model;
                 values.extend([$(
@@ -229,8 +239,8 @@ pub(super) fn read_tokens(row: &Row, first: usize) -> Result<Tokens, StoreError>
 /// Cache of labels: a batch has few, so each is decoded once and then found by its bytes.
 #[derive(Default)]
 pub(crate) struct Labels<'a> {
-    known: HashMap<(Encoding, &'a [u8]), Arc<Label>>,
-    last: Option<(Encoding, &'a [u8], Arc<Label>)>,
+    known: HashMap<(Encoding, &'a [u8]), Arc<Label<'a>>>,
+    last: Option<(Encoding, &'a [u8], Arc<Label<'a>>)>,
 }
 
 impl<'a> Labels<'a> {
@@ -238,7 +248,7 @@ impl<'a> Labels<'a> {
         Self { known: HashMap::with_capacity_and_hasher(labels, Default::default()), last: None }
     }
 
-    fn read(&mut self, record: &ReceiptRecord<'a>) -> Result<Arc<Label>, RecordError> {
+    fn read(&mut self, record: &ReceiptRecord<'a>) -> Result<Arc<Label<'a>>, RecordError> {
         let key = (record.encoding, record.label);
         if let Some((encoding, bytes, label)) = &self.last
             && (*encoding, *bytes) == key
@@ -253,21 +263,20 @@ impl<'a> Labels<'a> {
         Ok(label)
     }
 
-    fn decode(&mut self, record: &ReceiptRecord<'a>) -> Result<Arc<Label>, RecordError> {
+    fn decode(&mut self, record: &ReceiptRecord<'a>) -> Result<Arc<Label<'a>>, RecordError> {
         let written = match record.encoding {
             Encoding::Json => serde_json::from_slice(record.label)?,
             Encoding::Binary => WrittenLabel::decode(record.label)?,
         };
-        let earlier = self.last.as_ref().map(|(_, _, label)| &**label);
-        let label = Arc::new(Label::new(&written, earlier));
+        let label = Arc::new(Label::new(written));
         self.known.insert((record.encoding, record.label), Arc::clone(&label));
         Ok(label)
     }
 }
 
-impl Booking {
+impl<'a> Booking<'a> {
     /// Decodes a receipt; returns its id. The booking is added to `bookings`, if it has to be booked.
-    pub fn read<'a>(
+    pub fn read(
         record: &ReceiptRecord<'a>,
         labels: &mut Labels<'a>,
         bookings: &mut Vec<Self>,
@@ -276,25 +285,15 @@ impl Booking {
             Encoding::Json => serde_json::from_slice(record.columns)?,
             Encoding::Binary => Written::decode(record.columns)?,
         };
+        // Borrowed, unless it has JSON escapes.
+        let id = written.id.0.clone();
         if !written.unbooked {
-            bookings.push(Self::new(&written, labels.read(record)?, record.detail));
+            bookings.push(Self::new(written, labels.read(record)?, record.detail));
         }
-        Ok(written.id.0)
+        Ok(id)
     }
 
-    /// Converts a receipt that did not pass through the journal; `None` if it is not to be booked.
-    pub fn of(receipt: &Receipt) -> Result<Option<Self>, StoreError> {
-        let mut payload = Vec::new();
-        journal_record::receipt(&mut payload, receipt);
-        let record = ReceiptRecord::parse(Encoding::Binary, &payload);
-        let mut bookings = Vec::new();
-        record
-            .and_then(|record| Self::read(&record, &mut Labels::default(), &mut bookings))
-            .map_err(|error| StoreError::Failed(error.to_string()))?;
-        Ok(bookings.pop())
-    }
-
-    pub(super) fn bind<'a>(&'a self, values: &mut Vec<Value<'a>>) {
+    pub(super) fn bind<'b>(&'b self, values: &mut Vec<Value<'b>>) {
         self.bind_fields(values);
         self.label.bind(values);
         values.extend(self.tokens.iter().map(|count| Value::from(*count)));
@@ -302,8 +301,21 @@ impl Booking {
             Value::from(i64::from(self.estimated)),
             self.cost.map(|[input, _]| input).into(),
             self.cost.map(|[_, output]| output).into(),
-            self.detail.as_ref().into(),
+            self.detail.as_deref().into(),
         ]);
+    }
+}
+
+impl Booking<'static> {
+    /// Converts a receipt that did not pass through the journal; `None` if it is not to be booked.
+    pub fn of(receipt: &Receipt) -> Result<Option<Self>, StoreError> {
+        let mut payload = Vec::new();
+        journal_record::receipt(&mut payload, receipt);
+        let mut bookings = Vec::new();
+        ReceiptRecord::parse(Encoding::Binary, &payload)
+            .and_then(|record| Booking::read(&record, &mut Labels::default(), &mut bookings))
+            .map_err(|error| StoreError::Failed(error.to_string()))?;
+        Ok(bookings.pop().map(Booking::into_owned))
     }
 }
 

@@ -2,7 +2,6 @@
 //! from a row.
 
 use std::borrow::Cow;
-use std::sync::Arc;
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
@@ -25,17 +24,15 @@ pub(crate) trait Column: Sized {
     /// The value in a journal record, borrowed from it.
     type Written<'a>: Default + Deserialize<'a> + DecodeField<'a>;
     /// The value until it is bound.
-    type Stored;
+    type Stored<'a>;
 
     /// Prepares a value for the database; `most` limits the length of text in bytes, 0 does not.
-    fn store(written: &Self::Written<'_>, most: usize) -> Self::Stored;
+    fn store<'a>(written: Self::Written<'a>, most: usize) -> Self::Stored<'a>;
 
-    /// Like `store`; shares the text of an earlier value of this column if it is the same.
-    fn store_like(written: &Self::Written<'_>, most: usize, _earlier: &Self::Stored) -> Self::Stored {
-        Self::store(written, most)
-    }
+    /// Copies what is borrowed from a record.
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static>;
 
-    fn bind(stored: &Self::Stored, null: Null) -> Value<'_>;
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, null: Null) -> Value<'a>;
     fn read(row: &Row, index: usize) -> Result<Self, StoreError>;
 }
 
@@ -60,18 +57,18 @@ impl<'a> DecodeField<'a> for Text<'a> {
 
 impl Column for String {
     type Written<'a> = Text<'a>;
-    type Stored = Arc<str>;
+    type Stored<'a> = Cow<'a, str>;
 
-    fn store(written: &Text<'_>, most: usize) -> Arc<str> {
-        clipped(&written.0, most)
+    fn store<'a>(Text(text): Self::Written<'a>, most: usize) -> Self::Stored<'a> {
+        clipped(text, most)
     }
 
-    fn store_like(written: &Text<'_>, most: usize, earlier: &Arc<str>) -> Arc<str> {
-        if *written.0 == **earlier { Arc::clone(earlier) } else { clipped(&written.0, most) }
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        Cow::Owned(stored.into_owned())
     }
 
-    fn bind(stored: &Arc<str>, null: Null) -> Value<'_> {
-        if null == Null::Nullable && stored.is_empty() { Value::Text(None) } else { stored.into() }
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, null: Null) -> Value<'a> {
+        Value::Text(Some(&**stored).filter(|text| null == Null::NotNull || !text.is_empty()))
     }
 
     fn read(row: &Row, index: usize) -> Result<Self, StoreError> {
@@ -82,17 +79,17 @@ impl Column for String {
 impl Column for Option<String> {
     type Written<'a> = Text<'a>;
     /// Empty if there is none.
-    type Stored = Arc<str>;
+    type Stored<'a> = Cow<'a, str>;
 
-    fn store(written: &Text<'_>, most: usize) -> Arc<str> {
-        clipped(&written.0, most)
+    fn store<'a>(Text(text): Self::Written<'a>, most: usize) -> Self::Stored<'a> {
+        clipped(text, most)
     }
 
-    fn store_like(written: &Text<'_>, most: usize, earlier: &Arc<str>) -> Arc<str> {
-        if *written.0 == **earlier { Arc::clone(earlier) } else { clipped(&written.0, most) }
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        String::into_owned(stored)
     }
 
-    fn bind(stored: &Arc<str>, null: Null) -> Value<'_> {
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, null: Null) -> Value<'a> {
         String::bind(stored, null)
     }
 
@@ -103,13 +100,17 @@ impl Column for Option<String> {
 
 impl Column for Timestamp {
     type Written<'a> = Self;
-    type Stored = Self;
+    type Stored<'a> = Self;
 
-    fn store(written: &Self, _: usize) -> Self {
-        *written
+    fn store<'a>(written: Self::Written<'a>, _: usize) -> Self::Stored<'a> {
+        written
     }
 
-    fn bind(stored: &Self, _: Null) -> Value<'_> {
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        stored
+    }
+
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, _: Null) -> Value<'a> {
         stored.micros().into()
     }
 
@@ -120,13 +121,17 @@ impl Column for Timestamp {
 
 impl Column for bool {
     type Written<'a> = Self;
-    type Stored = Self;
+    type Stored<'a> = Self;
 
-    fn store(written: &Self, _: usize) -> Self {
-        *written
+    fn store<'a>(written: Self::Written<'a>, _: usize) -> Self::Stored<'a> {
+        written
     }
 
-    fn bind(stored: &Self, _: Null) -> Value<'_> {
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        stored
+    }
+
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, _: Null) -> Value<'a> {
         i64::from(*stored).into()
     }
 
@@ -137,13 +142,17 @@ impl Column for bool {
 
 impl Column for u16 {
     type Written<'a> = Self;
-    type Stored = Self;
+    type Stored<'a> = Self;
 
-    fn store(written: &Self, _: usize) -> Self {
-        *written
+    fn store<'a>(written: Self::Written<'a>, _: usize) -> Self::Stored<'a> {
+        written
     }
 
-    fn bind(stored: &Self, _: Null) -> Value<'_> {
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        stored
+    }
+
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, _: Null) -> Value<'a> {
         i64::from(*stored).into()
     }
 
@@ -154,13 +163,17 @@ impl Column for u16 {
 
 impl Column for u64 {
     type Written<'a> = Self;
-    type Stored = i64;
+    type Stored<'a> = i64;
 
-    fn store(written: &Self, _: usize) -> i64 {
-        i64::try_from(*written).unwrap_or(i64::MAX)
+    fn store<'a>(written: Self::Written<'a>, _: usize) -> Self::Stored<'a> {
+        i64::try_from(written).unwrap_or(i64::MAX)
     }
 
-    fn bind(stored: &i64, _: Null) -> Value<'_> {
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        stored
+    }
+
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, _: Null) -> Value<'a> {
         (*stored).into()
     }
 
@@ -171,13 +184,17 @@ impl Column for u64 {
 
 impl Column for Option<u64> {
     type Written<'a> = Self;
-    type Stored = Option<i64>;
+    type Stored<'a> = Option<i64>;
 
-    fn store(written: &Self, most: usize) -> Option<i64> {
-        written.as_ref().map(|count| u64::store(count, most))
+    fn store<'a>(written: Self::Written<'a>, most: usize) -> Self::Stored<'a> {
+        written.map(|count| u64::store(count, most))
     }
 
-    fn bind(stored: &Option<i64>, _: Null) -> Value<'_> {
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        stored
+    }
+
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, _: Null) -> Value<'a> {
         (*stored).into()
     }
 
@@ -188,13 +205,17 @@ impl Column for Option<u64> {
 
 impl Column for Option<Nanos> {
     type Written<'a> = Self;
-    type Stored = Option<i64>;
+    type Stored<'a> = Option<i64>;
 
-    fn store(written: &Self, _: usize) -> Option<i64> {
+    fn store<'a>(written: Self::Written<'a>, _: usize) -> Self::Stored<'a> {
         written.map(|nanos| bounded_cost(nanos.0))
     }
 
-    fn bind(stored: &Option<i64>, _: Null) -> Value<'_> {
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        stored
+    }
+
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, _: Null) -> Value<'a> {
         (*stored).into()
     }
 
@@ -205,13 +226,17 @@ impl Column for Option<Nanos> {
 
 impl Column for CostSource {
     type Written<'a> = Self;
-    type Stored = Self;
+    type Stored<'a> = Self;
 
-    fn store(written: &Self, _: usize) -> Self {
-        *written
+    fn store<'a>(written: Self::Written<'a>, _: usize) -> Self::Stored<'a> {
+        written
     }
 
-    fn bind(stored: &Self, _: Null) -> Value<'_> {
+    fn into_owned<'a>(stored: Self::Stored<'a>) -> Self::Stored<'static> {
+        stored
+    }
+
+    fn bind<'a, 'b>(stored: &'a Self::Stored<'b>, _: Null) -> Value<'a> {
         cost_source_number(*stored).into()
     }
 
@@ -241,15 +266,19 @@ pub(super) fn bounded_cost(nanos: i64) -> i64 {
 
 /// Clips text and replaces NUL characters, which PostgreSQL does not accept in text; a single one would block all
 /// receipts behind it.
-fn clipped(text: &str, most: usize) -> Arc<str> {
-    if text.is_empty() {
-        // Does not allocate.
-        return Arc::default();
-    }
-    let clip = |text: &str| -> Arc<str> {
-        if most == 0 { text.into() } else { text[..text.floor_char_boundary(most)].into() }
-    };
+fn clipped(text: Cow<'_, str>, most: usize) -> Cow<'_, str> {
     // Compares many bytes at once, unlike a search that stops at the first one.
     let has_nul = text.bytes().fold(false, |found, byte| found | (byte == 0));
-    if has_nul { clip(&text.replace('\0', "\u{fffd}")) } else { clip(text) }
+    let text = if has_nul { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { text };
+    if most == 0 || text.len() <= most {
+        return text;
+    }
+    let end = text.floor_char_boundary(most);
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(&text[..end]),
+        Cow::Owned(mut text) => {
+            text.truncate(end);
+            Cow::Owned(text)
+        }
+    }
 }

@@ -15,9 +15,10 @@ use tokio::sync::Notify;
 
 use super::Ledger;
 use super::delta::{self, Delta};
+use super::ledger_writer::LedgerWriter;
 use super::rollup;
 use crate::StoreError;
-use crate::database::{Value, Writing};
+use crate::database::{DatabaseFuture, Value, Writer, Writing};
 
 /// Number of waiting deltas at which they are merged.
 pub(crate) const MANY: u64 = 128;
@@ -117,7 +118,7 @@ impl Ledger {
         let mut merged = Ok(());
         if waiting.deltas > 1 {
             for _ in 0..MERGES {
-                match self.database.limited(self.merge()).await {
+                match self.merge().await {
                     Ok(Pass::More) => {}
                     Ok(Pass::Done) => break,
                     Ok(Pass::Elsewhere) => return Ok(()),
@@ -130,7 +131,7 @@ impl Ledger {
             }
         }
         let open = if self.waiting().await?.sums > MOST_WAITING { i64::MAX } else { open };
-        while let Pass::More = self.database.limited(self.add_to_tables(open)).await? {}
+        while let Pass::More = self.add_to_tables(open).await? {}
         merged
     }
 
@@ -144,42 +145,52 @@ impl Ledger {
 
     /// Replaces the oldest deltas by their sum.
     async fn merge(&self) -> Result<Pass, StoreError> {
-        const OLDEST: &str = "DELETE FROM rollup_deltas WHERE id IN \
-             (SELECT id FROM rollup_deltas ORDER BY id LIMIT $1) RETURNING sums";
-        let mut open = self.database.begin().await?;
-        if !lock(&mut open).await? {
-            return Ok(Pass::Elsewhere);
-        }
-        let taken = take(&mut open, OLDEST, MERGED).await?;
-        let count = taken.len();
-        let merging = tokio::task::spawn_blocking(move || {
-            delta::add_up(&taken).map(|total| Delta::chunks(&total, CHUNK))
-        });
-        let merged = merging.await.map_err(|error| StoreError::Failed(error.to_string()))??;
-        for delta in &merged {
-            insert(&mut open, delta).await?;
-        }
-        open.commit().await?;
-        // Sums of so many keys do not get fewer by merging.
-        let helped = merged.len() * 2 <= count;
-        Ok(if helped && count as i64 == MERGED { Pass::More } else { Pass::Done })
+        self.database.on_writer(|writer| Box::pin(async move { writer.limited(merge(&writer)).await })).await
     }
 
     /// Adds the sums of one delta whose buckets are all before `open` to the rollup tables.
     async fn add_to_tables(&self, open: i64) -> Result<Pass, StoreError> {
-        const NEXT: &str = "DELETE FROM rollup_deltas WHERE id IN \
-             (SELECT id FROM rollup_deltas WHERE newest < $1 ORDER BY id LIMIT 1) RETURNING sums";
-        let mut transaction = self.database.begin().await?;
-        if !lock(&mut transaction).await? {
-            return Ok(Pass::Elsewhere);
-        }
-        let taken = take(&mut transaction, NEXT, open).await?;
-        let total = delta::add_up(&taken)?;
-        self.writer.add_to_rollups(&mut transaction, total.sums).await?;
-        self.writer.note_uses(&mut transaction, &total.uses).await?;
-        transaction.commit().await?;
-        Ok(if taken.is_empty() { Pass::Done } else { Pass::More })
+        let ledger_writer = self.writer.clone();
+        let add = move |writer: Writer| -> DatabaseFuture<'static, Pass> {
+            Box::pin(async move { writer.limited(add_to_tables(&writer, &ledger_writer, open)).await })
+        };
+        self.database.on_writer(add).await
     }
+}
+
+async fn merge(writer: &Writer) -> Result<Pass, StoreError> {
+    const OLDEST: &str = "DELETE FROM rollup_deltas WHERE id IN \
+         (SELECT id FROM rollup_deltas ORDER BY id LIMIT $1) RETURNING sums";
+    let mut open = writer.begin().await?;
+    if !lock(&mut open).await? {
+        return Ok(Pass::Elsewhere);
+    }
+    let taken = take(&mut open, OLDEST, MERGED).await?;
+    let count = taken.len();
+    let merging = move || delta::add_up(&taken).map(|total| Delta::chunks(&total, CHUNK));
+    let merged = writer.blocking(merging).await??;
+    for delta in &merged {
+        insert(&mut open, delta).await?;
+    }
+    open.commit().await?;
+    // Sums of so many keys do not get fewer by merging.
+    let helped = merged.len() * 2 <= count;
+    Ok(if helped && count as i64 == MERGED { Pass::More } else { Pass::Done })
+}
+
+async fn add_to_tables(writer: &Writer, ledger_writer: &LedgerWriter, open: i64) -> Result<Pass, StoreError> {
+    const NEXT: &str = "DELETE FROM rollup_deltas WHERE id IN \
+         (SELECT id FROM rollup_deltas WHERE newest < $1 ORDER BY id LIMIT 1) RETURNING sums";
+    let mut transaction = writer.begin().await?;
+    if !lock(&mut transaction).await? {
+        return Ok(Pass::Elsewhere);
+    }
+    let taken = take(&mut transaction, NEXT, open).await?;
+    let total = delta::add_up(&taken)?;
+    ledger_writer.add_to_rollups(&mut transaction, total.sums()).await?;
+    ledger_writer.note_uses(&mut transaction, &total.uses).await?;
+    transaction.commit().await?;
+    Ok(if taken.is_empty() { Pass::Done } else { Pass::More })
 }
 
 /// Inserts a delta in the caller's transaction.

@@ -25,6 +25,8 @@ use crate::database::{Row, Snapshot};
 use crate::varint;
 
 const VERSION: u8 = 1;
+/// Maximum number of sums that room is reserved for.
+const MAX_RESERVED: u64 = 100_000;
 
 /// An encoded delta and the columns that describe it.
 #[derive(Debug, PartialEq)]
@@ -42,7 +44,8 @@ impl Delta {
     pub fn of(bookings: &[&Booking]) -> Option<Self> {
         // Labels are shared within a batch, so most equal ones are found by comparing pointers. Sorting is cheaper than a
         // table of sums, which are large and would be moved whenever it grows.
-        let key = |booking: &Booking| (rollup::quarter(booking.at), Arc::as_ptr(&booking.label));
+        let label = |booking: &Booking<'_>| Arc::as_ptr(&booking.label).addr();
+        let key = |booking: &Booking<'_>| (rollup::quarter(booking.at), label(booking));
         let mut sorted: Vec<_> = bookings.iter().map(|booking| (key(booking), *booking)).collect();
         sorted.sort_unstable_by_key(|(key, _)| *key);
         let mut encoder = Encoder::default();
@@ -57,16 +60,16 @@ impl Delta {
     }
 
     /// The total in as many deltas as necessary, each with at most `most` sums; the first one has the key uses.
-    pub fn chunks(Total { sums, uses }: &Total<'_>, most: usize) -> Vec<Self> {
-        let mut uses = uses.iter();
-        let encode = |chunk: &[(Key<'_>, Sums)]| {
+    pub fn chunks(total: &Total<'_>, most: usize) -> Vec<Self> {
+        let mut uses = total.uses.iter();
+        let encode = |chunk: &[(Place, usize)]| {
             let mut encoder = Encoder::default();
-            chunk.iter().for_each(|(key, sums)| encoder.add(key, sums));
+            chunk.iter().for_each(|(place, number)| encoder.add(&total.key(place), &total.sums[*number]));
             uses.by_ref().for_each(|(key, at)| encoder.add_use(key, *at));
             encoder.finish()
         };
         // Not across buckets: a delta can be compacted when its last bucket is over.
-        let buckets = sums.chunk_by(|(one, _), (other, _)| one.0 == other.0);
+        let buckets = total.places.chunk_by(|(one, _), (other, _)| one.0 == other.0);
         buckets.flat_map(|bucket| bucket.chunks(most)).filter_map(encode).collect()
     }
 }
@@ -105,11 +108,12 @@ impl<'a> Encoder<'a> {
         // One byte for the number of non-zero sums: there are fewer columns than a byte can count.
         self.body.push(0);
         let (mut count, mut last) = (0, 0);
-        for (column, value) in sums.non_zero() {
-            varint::push(&mut self.body, (column - last) as u64);
-            write_signed(&mut self.body, value);
+        let body = &mut self.body;
+        sums.each_non_zero(|column, value| {
+            varint::push(body, (column - last) as u64);
+            write_signed(body, value);
             (count, last) = (count + 1, column);
-        }
+        });
         self.body[counted] = count;
     }
 
@@ -216,33 +220,51 @@ impl<'a> Decoder<'a> {
     }
 }
 
+/// A bucket, and the numbers of the texts of each axis.
+type Place = (i64, [u32; AXES.len()]);
+
 /// The total of several deltas.
-#[derive(Debug, PartialEq)]
+#[derive(Debug)]
 pub(crate) struct Total<'a> {
-    /// Sorted by key.
-    pub sums: Vec<(Key<'a>, Sums)>,
+    texts: Vec<&'a str>,
+    /// The index of the sums of each key, sorted by key. The sums are apart: they are large, and would be moved whenever the keys
+    /// are.
+    places: Vec<(Place, usize)>,
+    sums: Vec<Sums>,
     /// The latest use of each key, sorted by key, so that concurrent writers lock rows in the same order.
     pub uses: BTreeMap<&'a str, i64>,
 }
 
+impl<'a> Total<'a> {
+    fn key(&self, (bucket, numbers): &Place) -> Key<'a> {
+        (*bucket, numbers.map(|number| self.texts[number as usize]))
+    }
+
+    /// The sums of all keys, sorted by key.
+    pub fn sums(&self) -> Vec<(Key<'a>, Sums)> {
+        self.places.iter().map(|(place, number)| (self.key(place), self.sums[*number])).collect()
+    }
+}
+
 pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError> {
     // Texts are numbered across deltas, so that keys are compared as numbers: there are many more entries than texts.
-    let mut numbers: HashMap<&'a str, usize> = HashMap::default();
+    let mut numbers: HashMap<&'a str, u32> = HashMap::default();
     let mut texts: Vec<&'a str> = Vec::new();
-    // The sums are apart from their keys: they are large, and would be moved whenever the table grows or is sorted.
-    let mut places: HashMap<(i64, [usize; AXES.len()]), usize> = HashMap::default();
-    let mut totals: Vec<Sums> = Vec::new();
+    let mut places: HashMap<Place, usize> = HashMap::default();
+    let decoders = deltas.iter().map(|bytes| Decoder::new(bytes)).collect::<Result<Vec<_>, _>>()?;
+    // Enough for all entries: memory that is not written to costs nothing, and moving sums does.
+    let entries = decoders.iter().map(|decoder| decoder.left.min(MAX_RESERVED)).sum::<u64>();
+    let mut totals: Vec<Sums> = Vec::with_capacity(entries.min(MAX_RESERVED) as usize);
     let mut uses = BTreeMap::new();
     let mut sums = Vec::new();
-    for bytes in deltas {
-        let mut decoder = Decoder::new(bytes)?;
-        let own: Vec<usize> = decoder
+    for mut decoder in decoders {
+        let own: Vec<u32> = decoder
             .texts
             .iter()
             .map(|text| {
                 *numbers.entry(text).or_insert_with(|| {
                     texts.push(text);
-                    texts.len() - 1
+                    texts.len() as u32 - 1
                 })
             })
             .collect();
@@ -251,29 +273,27 @@ pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError>
             *last = (*last).max(*at);
         }
         while let Some((bucket, indexes)) = decoder.next_indexes(&mut sums)? {
-            let place = *places.entry((bucket, indexes.map(|index| own[index]))).or_insert_with(|| {
+            let number = *places.entry((bucket, indexes.map(|index| own[index]))).or_insert_with(|| {
                 totals.push(Sums::default());
                 totals.len() - 1
             });
-            totals[place].add_columns(&sums);
+            totals[number].add_columns(&sums);
         }
     }
-    let (sorted, ranks) = rank(&texts);
-    let ranked =
-        |(bucket, numbers): (i64, [usize; AXES.len()])| (bucket, numbers.map(|number| ranks[number]));
-    let mut keys: Vec<_> = places.into_iter().map(|(key, place)| (ranked(key), place)).collect();
-    keys.sort_unstable();
-    let named = |(bucket, ranks): (i64, [usize; AXES.len()])| (bucket, ranks.map(|rank| sorted[rank]));
-    Ok(Total { sums: keys.into_iter().map(|(key, place)| (named(key), totals[place])).collect(), uses })
+    let (texts, ranks) = rank(&texts);
+    let ranked = |(bucket, numbers): Place| (bucket, numbers.map(|number| ranks[number as usize]));
+    let mut places: Vec<_> = places.into_iter().map(|(place, number)| (ranked(place), number)).collect();
+    places.sort_unstable();
+    Ok(Total { texts, places, sums: totals, uses })
 }
 
 /// The sorted texts and the place of each text among them: keys are sorted by these numbers, because there are many more
 /// keys than texts.
-fn rank<'a>(texts: &[&'a str]) -> (Vec<&'a str>, Vec<usize>) {
+fn rank<'a>(texts: &[&'a str]) -> (Vec<&'a str>, Vec<u32>) {
     let mut order: Vec<usize> = (0..texts.len()).collect();
     order.sort_unstable_by_key(|number| texts[*number]);
     let mut ranks = vec![0; texts.len()];
-    order.iter().enumerate().for_each(|(rank, number)| ranks[*number] = rank);
+    order.iter().zip(0..).for_each(|(number, rank)| ranks[*number] = rank);
     (order.into_iter().map(|number| texts[number]).collect(), ranks)
 }
 

@@ -57,12 +57,12 @@ impl LedgerWriter {
 
     /// Inserts the rows that are new, and a delta with the sums and key uses of exactly those, which it returns. `None`
     /// if at least one is known and which one is not: roll back and book one at a time.
-    pub async fn book<'a>(
+    pub async fn book<'a, 'b>(
         &self,
         open: &mut Writing,
-        bookings: &'a [Booking],
+        bookings: &'a [Booking<'b>],
         one_at_a_time: bool,
-    ) -> Result<Option<Vec<&'a Booking>>, StoreError> {
+    ) -> Result<Option<Vec<&'a Booking<'b>>>, StoreError> {
         let mut fresh = Vec::with_capacity(bookings.len());
         let mut rows = Vec::with_capacity(bookings.len().min(USAGE_SIZES[0]) * WIDTH);
         let sizes = if one_at_a_time { &[1][..] } else { &USAGE_SIZES };

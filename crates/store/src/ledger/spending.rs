@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use domain::clock::Timestamp;
 use domain::money::Nanos;
-use tokio::sync::{Mutex, MutexGuard};
+use tokio::sync::{Mutex, OwnedMutexGuard};
 
 use crate::database::{Row, Snapshot};
 use crate::ledger::booking::Booking;
@@ -25,13 +25,13 @@ pub(crate) struct Turns(Arc<Inner>);
 
 #[derive(Default)]
 struct Inner {
-    turn: Mutex<()>,
+    turn: Arc<Mutex<()>>,
     listener: OnceLock<Arc<dyn BookingListener>>,
 }
 
 impl Turns {
-    pub async fn take(&self) -> MutexGuard<'_, ()> {
-        self.0.turn.lock().await
+    pub async fn take(&self) -> OwnedMutexGuard<()> {
+        Arc::clone(&self.0.turn).lock_owned().await
     }
 
     pub fn tell(&self, bookings: &[Booking], leases: &[(LeaseKey, Nanos)]) {
@@ -66,7 +66,7 @@ impl Ledger {
     }
 
     /// While the guard is held, nothing from the journal of this process is booked.
-    pub async fn hold_still(&self) -> MutexGuard<'_, ()> {
+    pub async fn hold_still(&self) -> OwnedMutexGuard<()> {
         self.turns.take().await
     }
 

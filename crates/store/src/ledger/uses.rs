@@ -28,7 +28,7 @@ pub(super) fn upsert(values: &str) -> String {
 }
 
 /// The latest use of each key in a batch, in no particular order.
-pub(super) fn newest<'a>(bookings: &[&'a Booking]) -> foldhash::HashMap<&'a str, i64> {
+pub(super) fn newest<'a>(bookings: &[&'a Booking<'_>]) -> foldhash::HashMap<&'a str, i64> {
     let mut uses = foldhash::HashMap::default();
     for booking in bookings.iter().filter(|booking| !booking.label.auth_key_id.is_empty()) {
         let last = uses.entry(&*booking.label.auth_key_id).or_insert(i64::MIN);

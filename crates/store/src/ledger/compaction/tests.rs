@@ -155,7 +155,7 @@ async fn sums_of_the_version_before_count_as_well() {
                 store
                     .ledger()
                     .writer
-                    .add_to_rollups(&mut open, delta::add_up(&taken).unwrap().sums)
+                    .add_to_rollups(&mut open, delta::add_up(&taken).unwrap().sums())
                     .await
                     .unwrap();
             }

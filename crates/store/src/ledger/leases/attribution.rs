@@ -90,7 +90,7 @@ impl LeaseScopes {
 
     /// The cost of new receipts by window. Of several windows of one budget, the one that opened last counts: it was
     /// opened by a reset.
-    fn attribute(&self, journal: &str, bookings: &[&Booking]) -> BTreeMap<LeaseKey, Nanos> {
+    fn attribute(&self, journal: &str, bookings: &[&Booking<'_>]) -> BTreeMap<LeaseKey, Nanos> {
         let mut costs = BTreeMap::new();
         let journals = self.0.lock();
         let Some(known) = journals.get(journal).filter(|known| !known.windows.is_empty()) else {
@@ -124,7 +124,7 @@ impl BudgetLeases {
         &self,
         open: &mut Writing,
         journal: &str,
-        bookings: &[&Booking],
+        bookings: &[&Booking<'_>],
     ) -> Result<Vec<(LeaseKey, Nanos)>, StoreError> {
         // Locked in the order of `take` and `give`, which may run meanwhile.
         const BOOK: &str = "WITH own AS MATERIALIZED (SELECT l.budget, l.opened, b.cost FROM budget_leases l \

@@ -212,7 +212,7 @@ async fn check_both_at_once(store: &Store) {
     let rows = snapshot.fetch(BOTH, &[]).await.unwrap();
     let deltas = delta::waiting(&mut snapshot, 0, i64::MAX).await.unwrap();
     let mut waiting = rollup::Sums::default();
-    delta::add_up(&deltas).unwrap().sums.iter().for_each(|(_, sums)| waiting.add(sums));
+    delta::add_up(&deltas).unwrap().sums().iter().for_each(|(_, sums)| waiting.add(sums));
     let total = |names: &[&str]| {
         names.iter().map(|name| waiting.total(&[rollup::sum_column(name).unwrap()])).sum::<i64>()
     };

@@ -1,6 +1,6 @@
 //! The forms of columns in a statement that inserts usage rows.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use crate::database::Value;
 use crate::ledger::booking::{WIDTH, columns, is_label};
@@ -27,8 +27,7 @@ impl Form {
             Value::Integer(None) | Value::Text(None) => Self::Null,
             Value::Integer(Some(0)) => Self::Zero,
             Value::Text(Some("")) => Self::EmptyText,
-            Value::Shared(text) if text.is_empty() => Self::EmptyText,
-            Value::Integer(_) | Value::Text(_) | Value::Bytes(_) | Value::Shared(_) => Self::Bound,
+            Value::Integer(_) | Value::Text(_) | Value::Bytes(_) => Self::Bound,
         }
     }
 
@@ -72,8 +71,6 @@ fn is_same(one: &Value<'_>, other: &Value<'_>) -> bool {
     match (one, other) {
         (Value::Integer(one), Value::Integer(other)) => one == other,
         (Value::Text(one), Value::Text(other)) => one == other,
-        // The rows of a label share its texts.
-        (Value::Shared(one), Value::Shared(other)) => Arc::ptr_eq(one, other) || one == other,
         _ => false,
     }
 }
