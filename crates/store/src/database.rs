@@ -2,11 +2,11 @@
 
 mod connection_thread;
 pub(crate) mod sqlite;
+mod writer;
 
 use std::pin::Pin;
 use std::str::FromStr as _;
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use rusqlite::types::{FromSql, ValueRef};
@@ -16,7 +16,8 @@ use sqlx::{
     Transaction,
 };
 
-use self::sqlite::{LocalConnection, PooledConnection, SqlitePool, StoredRow};
+use self::sqlite::{PooledConnection, SqlitePool, StoredRow};
+pub(crate) use self::writer::Writer;
 use crate::{Backend, StoreError};
 
 const SQLITE_READERS: u32 = 2;
@@ -270,7 +271,7 @@ impl Database {
     ) -> Result<T, StoreError> {
         match &self.pool {
             Pool::Sqlite { writer, .. } => {
-                self.limited(writer.run(|connection| now(work(Writer::Here(connection))))).await
+                self.limited(writer.run(|connection| writer::now(work(Writer::Here(connection))))).await
             }
             Pool::Postgres(_) => work(Writer::Pool(self.clone())).await,
         }
@@ -282,59 +283,6 @@ impl Database {
         work: impl Future<Output = Result<T, StoreError>>,
     ) -> Result<T, StoreError> {
         limited(self.limit, work).await
-    }
-}
-
-/// Starts write transactions.
-#[derive(Clone)]
-pub(crate) enum Writer {
-    Pool(Database),
-    /// On the thread of the SQLite connection that writes.
-    Here(LocalConnection),
-}
-
-impl Writer {
-    pub async fn begin(&self) -> Result<Writing, StoreError> {
-        match self {
-            Self::Pool(database) => database.begin().await,
-            Self::Here(connection) => {
-                let mut open = connection.transaction();
-                open.execute(BEGIN_SQLITE.into_sql_str(), &[]).await?;
-                Ok(Writing::Sqlite(open))
-            }
-        }
-    }
-
-    /// Runs work that blocks, such as reading a file.
-    pub async fn blocking<T: Send + 'static>(
-        &self,
-        work: impl FnOnce() -> T + Send + 'static,
-    ) -> Result<T, StoreError> {
-        match self {
-            Self::Pool(_) => tokio::task::spawn_blocking(work)
-                .await
-                .map_err(|error| StoreError::Failed(format!("a blocking task failed: {error}"))),
-            Self::Here(_) => Ok(work()),
-        }
-    }
-
-    /// Applies the operation timeout, which `Database::on_writer` has applied if this is the thread of the connection.
-    pub async fn limited<T>(
-        &self,
-        work: impl Future<Output = Result<T, StoreError>>,
-    ) -> Result<T, StoreError> {
-        match self {
-            Self::Pool(database) => database.limited(work).await,
-            Self::Here(_) => work.await,
-        }
-    }
-}
-
-/// The result of a future that waits for nothing.
-fn now<T>(mut future: DatabaseFuture<'_, T>) -> Result<T, StoreError> {
-    match future.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(result) => result,
-        Poll::Pending => Err(StoreError::Failed("work on the thread of a connection waited".into())),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The journal: a write-ahead log of receipts, on disk before the client sees the end of its call.
 
 pub mod abandoned;
+mod batch_job;
 mod capacity;
 #[cfg(test)]
 mod compatibility;

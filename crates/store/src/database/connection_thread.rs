@@ -28,8 +28,8 @@ pub(super) struct ConnectionThread {
     closed: oneshot::Receiver<()>,
 }
 
-/// How a thread behaves besides running jobs.
-pub(super) struct Behaviour {
+/// How a thread differs from others.
+pub(super) struct ThreadOptions {
     pub name: &'static str,
     pub low_priority: bool,
     /// How long the thread waits for a job before it asks whether it may end.
@@ -39,7 +39,7 @@ pub(super) struct Behaviour {
 impl ConnectionThread {
     /// Starts a thread, which opens its connection. `may_end` is asked when the thread has been idle.
     pub async fn start(
-        Behaviour { name, low_priority, idle }: Behaviour,
+        ThreadOptions { name, low_priority, idle }: ThreadOptions,
         open: impl FnOnce() -> rusqlite::Result<Connection> + Send + 'static,
         may_end: impl Fn() -> bool + Send + 'static,
     ) -> Result<Self, StoreError> {

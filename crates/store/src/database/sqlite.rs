@@ -1,4 +1,6 @@
-//! SQLite: a pool of connections, each on a thread of its own, and the statements that run on them.
+//! SQLite: a pool of connections, each on a thread of its own.
+
+mod statement;
 
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -7,71 +9,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use rusqlite::types::{ToSqlOutput, Value as Stored, ValueRef};
-use rusqlite::{Connection, OpenFlags, ToSql};
+use rusqlite::{Connection, OpenFlags};
 use sqlx::SqlStr;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+pub(super) use self::statement::{StoredRow, end};
+use self::statement::{execute, fetch, owned};
 use super::Value;
-use super::connection_thread::{Behaviour, ConnectionThread, JobSender, OwnConnection};
+use super::connection_thread::{ConnectionThread, JobSender, OwnConnection, ThreadOptions};
 use crate::StoreError;
 
 /// Prepared statements that a connection keeps.
 const KEPT_STATEMENTS: usize = 100;
 /// The write-ahead log is copied into the database when it has this many bytes.
 const CHECKPOINT: i64 = 16 << 20;
-
-/// The columns of a row.
-pub(super) type StoredRow = Box<[Stored]>;
-
-/// A value that a statement on another thread binds.
-enum OwnedValue {
-    Integer(Option<i64>),
-    Text(Option<Box<str>>),
-    Bytes(Box<[u8]>),
-}
-
-impl From<&Value<'_>> for OwnedValue {
-    fn from(value: &Value<'_>) -> Self {
-        match *value {
-            Value::Integer(value) => Self::Integer(value),
-            Value::Text(value) => Self::Text(value.map(Box::from)),
-            Value::Bytes(value) => Self::Bytes(value.into()),
-        }
-    }
-}
-
-impl ToSql for OwnedValue {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let value = match self {
-            Self::Integer(value) => Value::Integer(*value),
-            Self::Text(value) => Value::Text(value.as_deref()),
-            Self::Bytes(value) => Value::Bytes(value),
-        };
-        Ok(ToSqlOutput::Borrowed(value.into()))
-    }
-}
-
-impl ToSql for Value<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        Ok(ToSqlOutput::Borrowed((*self).into()))
-    }
-}
-
-impl<'a> From<Value<'a>> for ValueRef<'a> {
-    fn from(value: Value<'a>) -> Self {
-        match value {
-            Value::Integer(Some(value)) => Self::Integer(value),
-            Value::Integer(None) | Value::Text(None) => Self::Null,
-            Value::Text(Some(value)) => Self::Text(value.as_bytes()),
-            Value::Bytes(value) => Self::Blob(value),
-        }
-    }
-}
-
-fn owned(values: &[Value<'_>]) -> Vec<OwnedValue> {
-    values.iter().map(OwnedValue::from).collect()
-}
 
 /// Connections to one database, opened when they are needed.
 #[derive(Clone)]
@@ -203,9 +154,10 @@ impl Pool {
     async fn open(self: &Arc<Self>) -> Result<(u64, ConnectionThread), StoreError> {
         let id = self.next_id.fetch_add(1, Ordering::Relaxed);
         let (path, limit, pool) = (self.path.clone(), self.limit, Arc::downgrade(self));
-        let behaviour = Behaviour { name: self.name, low_priority: self.low_priority, idle: self.idle_limit };
+        let options =
+            ThreadOptions { name: self.name, low_priority: self.low_priority, idle: self.idle_limit };
         let may_end = move || pool.upgrade().is_none_or(|pool| pool.forget(id));
-        let thread = ConnectionThread::start(behaviour, move || open_connection(&path, limit), may_end);
+        let thread = ConnectionThread::start(options, move || open_connection(&path, limit), may_end);
         Ok((id, thread.await?))
     }
 
@@ -344,64 +296,6 @@ pub(crate) fn open_existing(path: &Path, busy: Duration) -> rusqlite::Result<Con
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(busy)?;
     Ok(connection)
-}
-
-fn execute(connection: &Connection, sql: &str, values: &[impl ToSql]) -> rusqlite::Result<u64> {
-    let mut statement = connection.prepare_cached(sql)?;
-    bind(&mut statement, sql, values)?;
-    let mut rows = statement.raw_query();
-    while rows.next()?.is_some() {}
-    drop(rows);
-    Ok(connection.changes())
-}
-
-fn fetch(connection: &Connection, sql: &str, values: &[impl ToSql]) -> rusqlite::Result<Vec<StoredRow>> {
-    let mut statement = connection.prepare_cached(sql)?;
-    bind(&mut statement, sql, values)?;
-    let columns = statement.column_count();
-    let mut rows = statement.raw_query();
-    let mut found = Vec::new();
-    while let Some(row) = rows.next()? {
-        found
-            .push((0..columns).map(|index| row.get_ref(index).map(stored)).collect::<rusqlite::Result<_>>()?);
-    }
-    Ok(found)
-}
-
-/// Copies a value. Text that is not UTF-8 becomes bytes, so that reading it as text fails, and not the whole query.
-fn stored(value: ValueRef<'_>) -> Stored {
-    Stored::try_from(value).unwrap_or_else(|_| Stored::Blob(value.as_bytes().unwrap_or_default().to_vec()))
-}
-
-/// Binds `?` in their order, and `$n` to the n-th value.
-fn bind(statement: &mut rusqlite::Statement<'_>, sql: &str, values: &[impl ToSql]) -> rusqlite::Result<()> {
-    let parameters = statement.parameter_count();
-    let wrong_number = || rusqlite::Error::InvalidParameterCount(values.len(), parameters);
-    if !sql.contains('$') {
-        if parameters != values.len() {
-            return Err(wrong_number());
-        }
-        return values
-            .iter()
-            .zip(1..)
-            .try_for_each(|(value, index)| statement.raw_bind_parameter(index, value));
-    }
-    for index in 1..=parameters {
-        let number = match statement.parameter_name(index) {
-            Some(name) => name[1..].parse().unwrap_or(usize::MAX),
-            None => index,
-        };
-        let value = values.get(number.wrapping_sub(1)).ok_or_else(wrong_number)?;
-        statement.raw_bind_parameter(index, value)?;
-    }
-    Ok(())
-}
-
-const NOTHING: &[Value<'_>] = &[];
-
-/// Ends a transaction.
-pub(super) fn end(connection: &Connection, statement: &'static str) -> rusqlite::Result<()> {
-    execute(connection, statement, NOTHING).map(drop)
 }
 
 #[cfg(test)]

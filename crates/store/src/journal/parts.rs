@@ -1,6 +1,6 @@
 //! Books a rejected batch in ever smaller parts, so that a receipt the database rejects does not block the others.
 
-use super::drain;
+use super::batch_job;
 use crate::audit::AuditEntry;
 use crate::database::Writer;
 use crate::ledger::booking::Booking;
@@ -48,7 +48,7 @@ pub(super) async fn book(
     let mut refused = Vec::new();
     let mut waiting = vec![whole];
     while let Some(part) = waiting.pop() {
-        match (drain::book(store, writer, part, chain, None).await, part.halves()) {
+        match (batch_job::book(store, writer, part, chain, None).await, part.halves()) {
             (Ok(_), _) => {}
             (Err(error), Some([first, second])) if is_refusal(&error) => waiting.extend([second, first]),
             (Err(error), None) if is_refusal(&error) => {
