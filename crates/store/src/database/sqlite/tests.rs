@@ -1,3 +1,5 @@
+//! Tests of the pool, its threads and its statements.
+
 use std::time::Duration;
 
 use sqlx::SqlSafeStr as _;
