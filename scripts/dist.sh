@@ -118,10 +118,11 @@ find_profile() {
 
 profile=$(find_profile)
 say "building the shipped gateway"
-# In code that is not hot, few calls are inlined, and C code, through which nothing unwinds, has no unwind tables: a smaller binary.
+# Whole-program optimisation has level 2: with "s", the level of the Cargo profile, calls take an eighth more CPU time. In code that is
+# not hot, few calls are inlined, and C code, through which nothing unwinds, has no unwind tables: a smaller binary.
 # On the target whose default linker is rust-lld, functions that seldom run are apart from those that often do, one of several
 # functions with the same code is kept, and relocations are packed, which glibc reads from 2.36 on.
-last=(-Cllvm-args=-inline-threshold=20 -Cllvm-args=-inlinehint-threshold=20)
+last=(-Copt-level=2 -Cllvm-args=-inline-threshold=20 -Cllvm-args=-inlinehint-threshold=20)
 if [ "$host" = x86_64-unknown-linux-gnu ]; then
     last+=(-Clink-arg=-Wl,-z,keep-text-section-prefix -Clink-arg=-Wl,--icf=all -Clink-arg=-Wl,-z,pack-relative-relocs)
 fi

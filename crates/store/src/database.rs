@@ -16,6 +16,7 @@ use sqlx::{
     Transaction,
 };
 
+pub(crate) use self::connection_thread::pause;
 use self::sqlite::{PooledConnection, SqlitePool, StoredRow};
 pub(crate) use self::writer::Writer;
 use crate::{Backend, StoreError};

@@ -15,6 +15,15 @@ use crate::StoreError;
 /// Added to the nice value of a thread of low priority: a busy worker gets about three times its CPU time.
 const NICE: i32 = 5;
 
+/// How long a thread with much to do sleeps after each part of it.
+const PAUSE: Duration = Duration::from_micros(50);
+
+/// Lets other threads run. The scheduler would leave a busy thread on its core for milliseconds, while a worker that was woken for a
+/// call waits; work that takes longer than a fraction of a millisecond calls this in between. Not in async code: it blocks.
+pub(crate) fn pause() {
+    thread::sleep(PAUSE);
+}
+
 /// A connection that only its thread uses, so that the lock is always free.
 pub(super) type OwnConnection = Arc<Mutex<Connection>>;
 

@@ -16,9 +16,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 pub(super) use self::statement::{StoredRow, end};
 use self::statement::{execute, fetch, owned};
 use super::Value;
-use super::connection_thread::{ConnectionThread, JobSender, OwnConnection, ThreadOptions};
+use super::connection_thread::{ConnectionThread, JobSender, OwnConnection, ThreadOptions, pause};
 use crate::StoreError;
 
+/// Number of values of a statement that takes a fraction of a millisecond.
+const MANY_VALUES: usize = 400;
 /// Prepared statements that a connection keeps.
 const KEPT_STATEMENTS: usize = 100;
 /// The write-ahead log is copied into the database when it has this many bytes.
@@ -229,7 +231,11 @@ impl PooledConnection {
 
     pub async fn execute(&mut self, sql: SqlStr, values: &[Value<'_>]) -> Result<u64, StoreError> {
         if let Self::Local(connection) = self {
-            return Ok(execute(&connection.lock(), sql.as_str(), values)?);
+            let changed = execute(&connection.lock(), sql.as_str(), values)?;
+            if values.len() >= MANY_VALUES {
+                pause();
+            }
+            return Ok(changed);
         }
         let values = owned(values);
         self.run(move |connection| execute(connection, sql.as_str(), &values)).await

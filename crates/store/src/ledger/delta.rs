@@ -21,7 +21,7 @@ use super::booking::Booking;
 use super::rollup::{self, AXES, Key, QUARTER_HOUR, Sums};
 use super::uses;
 use crate::StoreError;
-use crate::database::{Row, Snapshot};
+use crate::database::{Row, Snapshot, pause};
 use crate::varint;
 
 const VERSION: u8 = 1;
@@ -257,7 +257,10 @@ pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError>
     let mut totals: Vec<Sums> = Vec::with_capacity(entries.min(MAX_RESERVED) as usize);
     let mut uses = BTreeMap::new();
     let mut sums = Vec::new();
-    for mut decoder in decoders {
+    for (number, mut decoder) in decoders.into_iter().enumerate() {
+        if number > 0 {
+            pause();
+        }
         let own: Vec<u32> = decoder
             .texts
             .iter()
