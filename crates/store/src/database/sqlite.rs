@@ -189,7 +189,7 @@ impl LocalConnection {
     }
 }
 
-/// What goes back to the pool.
+/// The part of a connection that is returned to the pool.
 pub(crate) struct PoolSlot {
     pool: Arc<Pool>,
     id: u64,

@@ -16,16 +16,17 @@ pub(super) struct BatchJob {
     pub store: Store,
     pub stretch: Stretch,
     pub file: Arc<File>,
-    /// The name of the journal and the id of the segment.
+    /// The name of the journal.
     pub journal: String,
     pub is_live: bool,
+    /// The id of the segment.
     pub segment: String,
     /// The drained position that is expected in the database.
     pub committed: Option<u64>,
     pub buffer: Vec<u8>,
 }
 
-/// What became of a batch.
+/// The result of a batch.
 pub(super) struct BatchResult {
     pub progress: Progress,
     /// `None` if there was nothing to book.

@@ -31,7 +31,7 @@ pub(super) struct Stretch {
     pub most: usize,
 }
 
-/// What was read, borrowed from its bytes.
+/// Decoded records, borrowed from the bytes of the segment.
 #[derive(Debug, Default)]
 pub(super) struct Batch<'a> {
     pub bookings: Vec<Booking<'a>>,

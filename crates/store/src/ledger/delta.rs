@@ -62,7 +62,7 @@ impl Delta {
     /// The total in as many deltas as necessary, each with at most `most` sums; the first one has the key uses.
     pub fn chunks(total: &Total<'_>, most: usize) -> Vec<Self> {
         let mut uses = total.uses.iter();
-        let encode = |chunk: &[(Place, usize)]| {
+        let encode = |chunk: &[(NumberedKey, usize)]| {
             let mut encoder = Encoder::default();
             chunk.iter().for_each(|(place, number)| encoder.add(&total.key(place), &total.sums[*number]));
             uses.by_ref().for_each(|(key, at)| encoder.add_use(key, *at));
@@ -220,8 +220,8 @@ impl<'a> Decoder<'a> {
     }
 }
 
-/// A bucket, and the numbers of the texts of each axis.
-type Place = (i64, [u32; AXES.len()]);
+/// A key with the number of each text instead of the text.
+type NumberedKey = (i64, [u32; AXES.len()]);
 
 /// The total of several deltas.
 #[derive(Debug)]
@@ -229,14 +229,14 @@ pub(crate) struct Total<'a> {
     texts: Vec<&'a str>,
     /// The index of the sums of each key, sorted by key. The sums are apart: they are large, and would be moved whenever the keys
     /// are.
-    places: Vec<(Place, usize)>,
+    places: Vec<(NumberedKey, usize)>,
     sums: Vec<Sums>,
     /// The latest use of each key, sorted by key, so that concurrent writers lock rows in the same order.
     pub uses: BTreeMap<&'a str, i64>,
 }
 
 impl<'a> Total<'a> {
-    fn key(&self, (bucket, numbers): &Place) -> Key<'a> {
+    fn key(&self, (bucket, numbers): &NumberedKey) -> Key<'a> {
         (*bucket, numbers.map(|number| self.texts[number as usize]))
     }
 
@@ -250,7 +250,7 @@ pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError>
     // Texts are numbered across deltas, so that keys are compared as numbers: there are many more entries than texts.
     let mut numbers: HashMap<&'a str, u32> = HashMap::default();
     let mut texts: Vec<&'a str> = Vec::new();
-    let mut places: HashMap<Place, usize> = HashMap::default();
+    let mut places: HashMap<NumberedKey, usize> = HashMap::default();
     let decoders = deltas.iter().map(|bytes| Decoder::new(bytes)).collect::<Result<Vec<_>, _>>()?;
     // Enough for all entries: memory that is not written to costs nothing, and moving sums does.
     let entries = decoders.iter().map(|decoder| decoder.left.min(MAX_RESERVED)).sum::<u64>();
@@ -284,7 +284,7 @@ pub(crate) fn add_up<'a>(deltas: &'a [Vec<u8>]) -> Result<Total<'a>, StoreError>
         }
     }
     let (texts, ranks) = rank(&texts);
-    let ranked = |(bucket, numbers): Place| (bucket, numbers.map(|number| ranks[number as usize]));
+    let ranked = |(bucket, numbers): NumberedKey| (bucket, numbers.map(|number| ranks[number as usize]));
     let mut places: Vec<_> = places.into_iter().map(|(place, number)| (ranked(place), number)).collect();
     places.sort_unstable();
     Ok(Total { texts, places, sums: totals, uses })
